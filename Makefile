@@ -1,0 +1,28 @@
+# make demo: optimize something robustly and look at the picture.   make test: everything that must hold.
+PYTHON ?= python3
+BIN := .venv/bin
+# One thread per process: the tensors are small, and threads would only fight over two cores.
+export OMP_NUM_THREADS ?= 1
+
+.PHONY: demo test bench-speed clean
+
+demo: .venv/installed
+	$(BIN)/python examples/sin_linear.py
+
+test: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q
+
+bench-speed: .venv/installed
+	$(BIN)/python benchmarks/step.py
+
+.venv/installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meseta needs Python 3.11 or newer; set PYTHON=python3.x")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf .venv demo

@@ -1,0 +1,32 @@
+"""Meseta: Bayesian optimization for designs that stay good when the inputs don't.
+
+Heavy imports happen late: `import meseta` does not load torch, the first name you use does.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from meseta.noise import Normal, Uniform
+    from meseta.recommend import recommend
+    from meseta.suggest import suggest
+
+__version__ = "0.1.0.dev0"
+__all__ = ["Normal", "Uniform", "recommend", "suggest"]
+
+_HOMES = {
+    "Normal": "meseta.noise",
+    "Uniform": "meseta.noise",
+    "recommend": "meseta.recommend",
+    "suggest": "meseta.suggest",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'meseta' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

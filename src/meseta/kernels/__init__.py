@@ -1,0 +1,6 @@
+"""The kernel of f and its smoothings: k_gf = Cov[g, f] and k_g = Cov[g, g]."""
+
+from meseta.kernels.smoothed import SmoothedKernel, smooth
+from meseta.kernels.stationary import Shape, StationaryKernel
+
+__all__ = ["Shape", "SmoothedKernel", "StationaryKernel", "smooth"]

@@ -1,0 +1,256 @@
+"""Smoothings of the Matern kernels of half-integer order.
+
+In units s = sqrt(2 nu) |delta| / l each is a polynomial times an exponential,
+kappa(s) = p(s) exp(-s): one code serves every order. Everything below is in these units.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from numpy.polynomial.legendre import leggauss
+from torch import Tensor
+
+from meseta.kernels.squared_exponential import hermite_series
+from meseta.kernels.stationary import Shape
+
+# nu and p for each order [Rasmussen and Williams 2006, Eqs. 4.15 to 4.17]
+SMOOTHNESS: dict[Shape, float] = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
+POLYNOMIAL: dict[Shape, tuple[float, ...]] = {
+    "matern12": (1.0,),
+    "matern32": (1.0, 1.0),
+    "matern52": (1.0, 1.0, 1 / 3),
+}
+
+# From this noise width on (in units of s) the recursion for Normal noise would lose
+# digits like s^3 and the expansion in 1/s has converged: its term 2j is about
+# sqrt((2j)!) (2j)^2 / s^2j, and term 36 is below 1e-16.
+WIDE = 12.0
+WIDE_TERMS = 18
+# exp(-45) = 3e-20: what lies further from the near end of an interval does not count.
+REACH = 45.0
+
+
+@dataclass(frozen=True, eq=False)
+class Unperturbed:
+    """Dimensions without noise: g is f."""
+
+    shape: Shape
+    lengthscale: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+
+    gf = f
+    g = f
+
+
+@dataclass(frozen=True, eq=False)
+class NormalNoise:
+    """Truncated Gaussian moments on both sides of the kink, through the scaled erfcx.
+
+    E kappa(|delta + xi|) = T(s) + T(-s), T(s) = int_0^inf p(t) exp(-t) N(t; s, sigma^2) dt
+                          = exp(sigma^2/2 - s) int_0^inf p(t) N(t; s - sigma^2, sigma^2) dt.
+    """
+
+    shape: Shape
+    lengthscale: Float[Tensor, " d"]
+    std: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._smoothed(delta, self.std)
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._smoothed(delta, math.sqrt(2) * self.std)
+
+    def _smoothed(self, delta: Tensor, std: Tensor) -> Tensor:
+        s = _scaled(self.shape, self.lengthscale, delta)
+        sigma = _scaled(self.shape, self.lengthscale, std)
+        density = (-0.5 * (s / sigma).square()).exp()
+        return (
+            _one_sided(POLYNOMIAL[self.shape], s, sigma, density)
+            + _one_sided(POLYNOMIAL[self.shape], -s, sigma, density)
+        ).prod(-1)
+
+
+def _one_sided(p: tuple[float, ...], s: Tensor, sigma: Tensor, density: Tensor) -> Tensor:
+    """T(s) by the recursion J_j+1 = mu J_j + j sigma^2 J_j-1 of the truncated moments."""
+    mu = s - sigma**2
+    z = -mu / (math.sqrt(2) * sigma)
+    # J_0 = exp(sigma^2/2 - s) Phi(mu / sigma): erfcx where Phi is small, plain where exp is
+    scaled = density * torch.special.erfcx(z.clamp_min(0)) / 2
+    plain = (sigma**2 / 2 - s).clamp_max(0).exp() * torch.erfc(z.clamp_max(0)) / 2
+    before, now = torch.zeros_like(s), torch.where(z > 0, scaled, plain)
+    total = p[0] * now
+    for j, coefficient in enumerate(p[1:]):
+        following = mu * now + j * sigma**2 * before
+        if j == 0:  # the boundary term sigma phi(mu / sigma), scaled like J_0
+            following = following + sigma * density / math.sqrt(2 * math.pi)
+        before, now = now, following
+        total = total + coefficient * now
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class WideNormalNoise:
+    """Noise much wider than the kernel: the kernel acts as a sum of derivatives of a spike.
+
+    int kappa(t) N(t; s, sigma^2) dt = sum_j m_2j / (2j)! N^(2j)(s), m_2j = int t^2j kappa(t) dt.
+    """
+
+    shape: Shape
+    lengthscale: Float[Tensor, " d"]
+    std: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._smoothed(delta, self.std)
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._smoothed(delta, math.sqrt(2) * self.std)
+
+    def _smoothed(self, delta: Tensor, std: Tensor) -> Tensor:
+        s = _scaled(self.shape, self.lengthscale, delta)
+        sigma = _scaled(self.shape, self.lengthscale, std)
+        weights = []
+        for j in range(WIDE_TERMS):
+            # m_2j / (2j)! = 2 sum_i p_i (2j + i)! / (2j)!
+            moment = 2 * sum(
+                p_i * math.prod(range(2 * j + 1, 2 * j + i + 1))
+                for i, p_i in enumerate(POLYNOMIAL[self.shape])
+            )
+            weights.append(moment / sigma ** (2 * j + 1))
+        z = s / sigma
+        density = (-0.5 * z.square()).exp() / math.sqrt(2 * math.pi)
+        return (hermite_series(z, weights) * density).prod(-1)
+
+
+@dataclass(frozen=True, eq=False)
+class UniformNoise:
+    """Integrals of p(s) exp(-s) over intervals that hold the kink, or do not."""
+
+    shape: Shape
+    lengthscale: Float[Tensor, " d"]
+    half_width: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        p = POLYNOMIAL[self.shape]
+        s = _scaled(self.shape, self.lengthscale, delta)
+        eta = _scaled(self.shape, self.lengthscale, self.half_width)
+        within = torch.minimum(s, eta)
+        inside = (_integral(p, eta + within) + _integral(p, eta - within)) / (2 * eta)
+        return torch.where(s < eta, inside, _beyond(p, s, eta, _box_moments(eta, len(p)))).prod(-1)
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        p = POLYNOMIAL[self.shape]
+        s = _scaled(self.shape, self.lengthscale, delta)
+        reach = 2 * _scaled(self.shape, self.lengthscale, self.half_width)
+        within = torch.minimum(s, reach)
+        second_difference = (
+            _double_integral(p, reach + within)
+            - 2 * _double_integral(p, within)
+            + _double_integral(p, reach - within)
+        )
+        beyond = _beyond(p, s, reach, _triangle_moments(reach, len(p)))
+        return torch.where(s < reach, second_difference / reach**2, beyond).prod(-1)
+
+
+def _scaled(shape: Shape, lengthscale: Tensor, length: Tensor) -> Tensor:
+    """|length| in units of s. (The gradient of |.| at 0 is 0, as it is for every smoothing.)"""
+    return math.sqrt(2 * SMOOTHNESS[shape]) * (length / lengthscale).abs()
+
+
+def _kappa(shape: Shape, s: Tensor) -> Tensor:
+    return _polynomial(POLYNOMIAL[shape], s) * (-s).exp()
+
+
+def _polynomial(coefficients: tuple[float, ...], s: Tensor) -> Tensor:
+    """Horner's rule, lowest order first."""
+    total = torch.full_like(s, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        total = total * s + coefficient
+    return total
+
+
+def _beyond(p: tuple[float, ...], s: Tensor, reach: Tensor, moments: list[Tensor]) -> Tensor:
+    """E p(s + v) exp(-s - v) for s >= reach, where v stays within +-reach.
+
+    `moments` are E v^j exp(-(v + reach)); the factor exp(reach - s) is never above 1.
+    """
+    s = torch.maximum(s, reach)
+    total = torch.zeros_like(s)
+    for i, p_i in enumerate(p):
+        for j in range(i + 1):
+            total = total + p_i * math.comb(i, j) * s ** (i - j) * moments[j]
+    return total * (reach - s).exp()
+
+
+def _box_moments(eta: Tensor, num: int) -> list[Tensor]:
+    """E v^j exp(-(v + eta)) for v uniform on +-eta, by Gauss-Legendre from the near end."""
+    w, weights = _near_end(2 * eta)
+    return [((w - eta) ** j * (-w).exp() * weights).sum(0) / (2 * eta) for j in range(num)]
+
+
+def _triangle_moments(reach: Tensor, num: int) -> list[Tensor]:
+    """E v^j exp(-(v + reach)) for the triangular law on +-reach, the law of xi - xi'."""
+    moments = [torch.zeros_like(reach) for _ in range(num)]
+    for start in (torch.zeros_like(reach), reach):  # the rising and the falling half
+        w, weights = _near_end(reach)
+        density = (reach - (w + start - reach).abs()) / reach**2
+        for j in range(num):
+            integrand = (w + start - reach) ** j * (-(w + start)).exp() * density
+            moments[j] = moments[j] + (integrand * weights).sum(0)
+    return moments
+
+
+def _near_end(length: Tensor) -> tuple[Tensor, Tensor]:
+    """Nodes and weights on [0, min(length, REACH)], one column per dimension."""
+    nodes, weights = (torch.from_numpy(a)[:, None] for a in leggauss(64))
+    half = length.clamp_max(REACH) / 2
+    return half * (nodes + 1), half * weights
+
+
+def _integral(p: tuple[float, ...], u: Tensor) -> Tensor:
+    """int_0^u p(t) exp(-t) dt."""
+    a = _antiderivative(p)
+    closed = a[0] - _polynomial(a, u) * (-u).exp()
+    small = u.clamp_max(1)
+    return torch.where(u > 1, closed, small * _polynomial(_taylor(p, 1), small))
+
+
+def _double_integral(p: tuple[float, ...], u: Tensor) -> Tensor:
+    """int_0^u (u - t) p(t) exp(-t) dt."""
+    a = _antiderivative(p)
+    b = _antiderivative(a)
+    closed = a[0] * u - b[0] + _polynomial(b, u) * (-u).exp()
+    small = u.clamp_max(1)
+    return torch.where(u > 1, closed, small**2 * _polynomial(_taylor(p, 2), small))
+
+
+def _antiderivative(p: tuple[float, ...]) -> tuple[float, ...]:
+    """a = p + p' + p'' + ..., so that (-a(t) exp(-t))' = p(t) exp(-t)."""
+    derivative, total = list(p), list(p)
+    for _ in p[1:]:
+        derivative = [k * c for k, c in enumerate(derivative)][1:]
+        total = [c + (derivative[k] if k < len(derivative) else 0) for k, c in enumerate(total)]
+    return tuple(total)
+
+
+def _taylor(p: tuple[float, ...], integrals: int) -> tuple[float, ...]:
+    """Coefficients of the integrals of p(t) exp(-t) about 0, for |t| <= 1; 1/20! is 4e-19."""
+    coefficients = []
+    for k in range(20):
+        c = sum(
+            p_i * (-1) ** (k - i) / math.factorial(k - i) for i, p_i in enumerate(p) if i <= k
+        )
+        coefficients.append(c / math.prod(range(k + 1, k + 1 + integrals)))
+    return tuple(coefficients)

@@ -1,0 +1,154 @@
+"""Smoothings of the squared exponential kernel, kappa(delta) = exp(-delta^2 / (2 l^2))."""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+# Below this ratio h / l the closed forms of uniform noise lose digits to cancellation
+# and the Taylor series, which needs few terms there, takes over.
+NARROW = 0.25
+# (2h/l)^20 * 2/22! * 19!! at h/l = 0.25, the first term left out, is 1e-18.
+TAYLOR_TERMS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class Unperturbed:
+    """Dimensions without noise: g is f."""
+
+    lengthscale: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return (-0.5 * (delta / self.lengthscale).square().sum(-1)).exp()
+
+    gf = f
+    g = f
+
+
+@dataclass(frozen=True, eq=False)
+class NormalNoise:
+    """l^2 becomes l^2 + s^2 (k_gf) or l^2 + 2 s^2 (k_g) [Dallaire et al. 2009]."""
+
+    lengthscale: Float[Tensor, " d"]
+    std: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._widened(delta, 0)
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._widened(delta, 1)
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._widened(delta, 2)
+
+    def _widened(self, delta: Tensor, perturbed: int) -> Tensor:
+        width = (self.lengthscale**2 + perturbed * self.std**2).sqrt()
+        return (self.lengthscale / width).prod() * (
+            -0.5 * (delta / width).square().sum(-1)
+        ).exp()
+
+
+@dataclass(frozen=True, eq=False)
+class CorrelatedNormalNoise:
+    """Lambda becomes Lambda + Sigma or Lambda + 2 Sigma, with the ratio of determinants in front."""
+
+    lengthscale: Float[Tensor, " d"]
+    covariance: Float[Tensor, "d d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._widened(delta, 0)
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._widened(delta, 1)
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return self._widened(delta, 2)
+
+    def _widened(self, delta: Tensor, perturbed: int) -> Tensor:
+        # in units of the lengthscales, where Lambda is the identity
+        scaled = self.covariance / self.lengthscale[:, None] / self.lengthscale
+        identity = torch.eye(len(scaled), dtype=scaled.dtype)
+        root = torch.linalg.cholesky(identity + perturbed * scaled)
+        flat = (delta / self.lengthscale).reshape(-1, len(root))
+        z = torch.linalg.solve_triangular(root, flat.T, upper=False)
+        ratio = 1 / root.diagonal().prod()
+        return ratio * (-0.5 * z.square().sum(0)).exp().reshape(delta.shape[:-1])
+
+
+@dataclass(frozen=True, eq=False)
+class UniformNoise:
+    """Differences of erf and of its integral, for h / l of at least NARROW.
+
+    With F' = kappa and H'' = kappa:
+    k_gf = [F(d + h) - F(d - h)] / 2h,  k_g = [H(d + 2h) - 2 H(d) + H(d - 2h)] / 4h^2.
+    """
+
+    lengthscale: Float[Tensor, " d"]
+    half_width: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return (-0.5 * (delta / self.lengthscale).square().sum(-1)).exp()
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        z, eta = delta / self.lengthscale, self.half_width / self.lengthscale
+        ends = torch.erf((z + eta) / math.sqrt(2)) - torch.erf((z - eta) / math.sqrt(2))
+        return (math.sqrt(math.pi / 2) * ends / (2 * eta)).prod(-1)
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        z, reach = delta / self.lengthscale, 2 * self.half_width / self.lengthscale
+        # H(z) = sqrt(pi/2) |z| + tail(z), and the second difference of |z| is exact
+        triangle = 2 * (reach - z.abs()).clamp_min(0)
+        tails = _tail(z + reach) - 2 * _tail(z) + _tail(z - reach)
+        return ((math.sqrt(math.pi / 2) * triangle + tails) / reach**2).prod(-1)
+
+
+def _tail(z: Tensor) -> Tensor:
+    """exp(-z^2/2) - sqrt(pi/2) |z| erfc(|z| / sqrt 2): the decaying part of H."""
+    size = z.abs()
+    inner = 1 - math.sqrt(math.pi / 2) * size * torch.special.erfcx(size / math.sqrt(2))
+    return (-0.5 * z.square()).exp() * inner
+
+
+@dataclass(frozen=True, eq=False)
+class NarrowUniformNoise:
+    """Taylor series in h / l, for h / l below NARROW.
+
+    E (xi)^2j = h^2j / (2j + 1) and E (xi - xi')^2j = 2 (2h)^2j / ((2j + 1)(2j + 2)) weigh
+    the derivatives kappa^(2j)(delta) = He_2j(delta / l) kappa(delta) / l^2j.
+    """
+
+    lengthscale: Float[Tensor, " d"]
+    half_width: Float[Tensor, " d"]
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return (-0.5 * (delta / self.lengthscale).square().sum(-1)).exp()
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        eta = self.half_width / self.lengthscale
+        return self._series(
+            delta, [eta ** (2 * j) / math.factorial(2 * j + 1) for j in range(TAYLOR_TERMS)]
+        )
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        reach = 2 * self.half_width / self.lengthscale
+        return self._series(
+            delta, [2 * reach ** (2 * j) / math.factorial(2 * j + 2) for j in range(TAYLOR_TERMS)]
+        )
+
+    def _series(self, delta: Tensor, weights: list[Tensor]) -> Tensor:
+        z = delta / self.lengthscale
+        total = hermite_series(z, weights)
+        return (total * (-0.5 * z.square()).exp()).prod(-1)
+
+
+def hermite_series(z: Tensor, weights: list[Tensor]) -> Tensor:
+    """sum_j weights_j He_2j(z), by the recursion He_n+1 = z He_n - n He_n-1."""
+    before, now = torch.zeros_like(z), torch.ones_like(z)  # He_-1, He_0
+    total = weights[0] * now
+    for j, weight in enumerate(weights[1:], start=1):
+        for n in (2 * j - 2, 2 * j - 1):
+            before, now = now, z * now - n * before
+        total = total + weight * now
+    return total

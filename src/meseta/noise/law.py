@@ -1,0 +1,120 @@
+"""What every law of the input noise offers, and the checks they share."""
+
+import math
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+import torch
+from jaxtyping import Complex, Float
+from torch import Tensor
+
+Width = float | Sequence[float] | Tensor
+
+
+@runtime_checkable
+class NoiseLaw(Protocol):
+    """The law p(xi) of a perturbation of x, in the units of x.
+
+    A law given by one number holds for every dimension; until `in_dimension` says how
+    many there are, it is one-dimensional.
+    """
+
+    @property
+    def independent(self) -> bool:
+        """Whether the coordinates of xi are independent of each other."""
+        ...
+
+    @property
+    def mean(self) -> Float[Tensor, " d"]: ...
+
+    @property
+    def covariance_matrix(self) -> Float[Tensor, "d d"]: ...
+
+    def in_dimension(self, dimension: int) -> "NoiseLaw":
+        """This law for a design of that many parameters; refuses another number of widths."""
+        ...
+
+    def scaled(self, scale: Float[Tensor, " d"]) -> "NoiseLaw":
+        """The law of scale * xi: the same noise in other units of x."""
+        ...
+
+    def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num d"]: ...
+
+    def characteristic(self, omega: Float[Tensor, "m d"]) -> Complex[Tensor, " m"]:
+        """E exp(i omega' xi)."""
+        ...
+
+    def sigma_points(
+        self, kappa: float = 1.0
+    ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
+        """Points and weights of the unscented transformation."""
+        ...
+
+    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
+        """Quadrature nodes and weights of E h(xi).
+
+        For independent coordinates column i holds the nodes of coordinate i alone, all
+        with the same weights; otherwise each row is a node of the joint law.
+        """
+        ...
+
+
+def read_width(name: str, width: Width) -> float | tuple[float, ...]:
+    """A width as a number or a tuple of numbers, refusing what cannot be one."""
+    if isinstance(width, Tensor):
+        width = width.tolist()
+    if isinstance(width, bool) or not isinstance(width, (int, float, Sequence)):
+        width = _from_array(name, width)
+    values = [width] if isinstance(width, (int, float)) else list(width)
+    if not values:
+        raise ValueError(f"{name} is empty; give one number, or one per parameter")
+    for value in values:
+        if isinstance(value, (str, bytes)) or not math.isfinite(value) or value < 0:
+            raise ValueError(
+                f"{name} must be finite and not negative, got {width!r}; "
+                "give it in the units of x, 0 for a parameter without noise"
+            )
+    if isinstance(width, (int, float)):
+        return float(width)
+    return tuple(float(value) for value in values)
+
+
+def _from_array(name: str, width: object) -> float | list[float]:
+    try:
+        values: float | list[float] = torch.as_tensor(width, dtype=torch.double).tolist()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise TypeError(
+            f"{name} must be a number or one number per parameter, got {width!r}"
+        ) from error
+    return values
+
+
+def widths_in_dimension(
+    name: str, width: float | tuple[float, ...], dimension: int
+) -> tuple[float, ...]:
+    """One width per parameter."""
+    if isinstance(width, float):
+        return (width,) * dimension
+    if len(width) != dimension:
+        raise ValueError(
+            f"{name} has {len(width)} values but x has {dimension} parameters; "
+            "give one number for all of them, or exactly one per parameter"
+        )
+    return width
+
+
+def unscented(
+    mean: Float[Tensor, " d"], root: Float[Tensor, "d d"], kappa: float
+) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
+    """Sigma points mean, mean +- sqrt(d + kappa) root_i [Julier and Uhlmann 2004, Eq. 12].
+
+    `root` is any matrix with root root' = covariance; its columns are the directions.
+    """
+    d = mean.shape[0]
+    if not d + kappa > 0:
+        raise ValueError(f"kappa must be greater than -{d} in {d} dimensions, got {kappa}")
+    steps = math.sqrt(d + kappa) * root.T
+    points = torch.cat([mean.unsqueeze(0), mean + steps, mean - steps])
+    weights = torch.full((2 * d + 1,), 0.5 / (d + kappa), dtype=mean.dtype)
+    weights[0] = kappa / (d + kappa)
+    return points, weights
