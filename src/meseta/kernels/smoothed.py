@@ -30,17 +30,17 @@ class SmoothedKernel:
     factors: tuple[tuple[list[int], Factor], ...]
 
     def k_f(
-        self, A: Float[Tensor, "*batch m d"], B: Float[Tensor, "n d"]
+        self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
         return self._product(_differences(A, B), lambda factor, delta: factor.f(delta))
 
     def k_gf(
-        self, A: Float[Tensor, "*batch m d"], B: Float[Tensor, "n d"]
+        self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
         return self._product(_differences(A, B), lambda factor, delta: factor.gf(delta))
 
     def k_g(
-        self, A: Float[Tensor, "*batch m d"], B: Float[Tensor, "n d"]
+        self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
         return self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
 
@@ -157,4 +157,4 @@ def _dims_by(keys: Sequence[Key]) -> dict[Key, list[int]]:
 
 
 def _differences(A: Tensor, B: Tensor) -> Tensor:
-    return A.unsqueeze(-2) - B
+    return A.unsqueeze(-2) - B.unsqueeze(-3)

@@ -1,0 +1,16 @@
+"""Gaussian processes: the surrogate of f, the joint posterior of f and g, sample paths, maxima."""
+
+from meseta.gp.fit import fit_surrogate
+from meseta.gp.joint import JointMoments, JointPosterior
+from meseta.gp.robust import RobustPosterior
+from meseta.gp.surrogate import product_matern
+from meseta.gp.view import RobustModel
+
+__all__ = [
+    "JointMoments",
+    "JointPosterior",
+    "RobustModel",
+    "RobustPosterior",
+    "fit_surrogate",
+    "product_matern",
+]

@@ -1,0 +1,126 @@
+"""The joint posterior of f and g, in the units of the model (unit cube, standardised y)."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.gp.cholesky import cholesky
+from meseta.kernels import SmoothedKernel
+
+# Posterior variances come from a difference that is exact to about 1e-16 of the prior variance
+# times the size of the problem: below this share of the prior there is only rounding.
+FLOOR = 1e-14
+
+
+class JointMoments(NamedTuple):
+    """Of (f(x), g(x)) given the data, at each x; c_fg is their covariance."""
+
+    m_f: Float[Tensor, " m"]
+    v_f: Float[Tensor, " m"]
+    m_g: Float[Tensor, " m"]
+    v_g: Float[Tensor, " m"]
+    c_fg: Float[Tensor, " m"]
+
+
+@dataclass(frozen=True, eq=False)
+class JointPosterior:
+    """f ~ GP(mean, k_f) given y = f(X) + noise, with g(x) = E f(x + xi) alongside.
+
+    L is the Cholesky factor of k_f(X, X) + diag(noise_variance): the only factorisation of the
+    data. alpha = K^-1 (y - mean). `new_noise_variance` is that of an observation yet to come.
+    """
+
+    kernel: SmoothedKernel
+    mean: Float[Tensor, ""]
+    X: Float[Tensor, "n d"]
+    y: Float[Tensor, " n"]
+    noise_variance: Float[Tensor, " n"]
+    new_noise_variance: Float[Tensor, ""]
+    L: Float[Tensor, "n n"]
+    alpha: Float[Tensor, " n"]
+    jitter: float
+
+    def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
+        """Means, variances and covariance of f and g at each x."""
+        return self.moments_and_whitened(x)[0]
+
+    def moments_and_whitened(
+        self, x: Float[Tensor, "m d"]
+    ) -> tuple[JointMoments, Float[Tensor, "m n"]]:
+        """The moments, and the c = L^-1 k_fg(X, x) that further covariances of g need.
+
+        With a = L^-1 k_f(X, x): v_f = k_f(x, x) - |a|^2, v_g = k_g(x, x) - |c|^2,
+        c_fg = k_fg(x, x) - a.c, m_f = mean + k_f(x, X) alpha, m_g = mean + k_gf(x, X) alpha.
+        """
+        k_xf, k_xgf = self.kernel.k_f(x, self.X), self.kernel.k_gf(x, self.X)
+        a, c = self.whiten(torch.cat([k_xf, k_xgf])).split(len(x))
+        prior_f, prior_fg, prior_g = self.kernel.at_same_point()
+        v_f = (prior_f - a.square().sum(-1)).clamp_min(FLOOR * prior_f)
+        v_g = (prior_g - c.square().sum(-1)).clamp_min(FLOOR * prior_g)
+        limit = (v_f * v_g).sqrt()  # Cauchy-Schwarz, which rounding may break
+        c_fg = (prior_fg - (a * c).sum(-1)).clamp(-limit, limit)
+        m_f, m_g = self.mean + k_xf @ self.alpha, self.mean + k_xgf @ self.alpha
+        return JointMoments(m_f, v_f, m_g, v_g, c_fg), c
+
+    def whiten(self, k: Float[Tensor, "*batch m n"]) -> Float[Tensor, "*batch m n"]:
+        """L^-1 k for each row k of covariances with the data."""
+        # x L' = k, solved from the right: no transposes of large batches
+        return torch.linalg.solve_triangular(self.L.mT, k, upper=True, left=False)
+
+    def mean_g(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
+        return self.mean + self.kernel.k_gf(x, self.X) @ self.alpha
+
+    def mean_f(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
+        return self.mean + self.kernel.k_f(x, self.X) @ self.alpha
+
+    def covariance_g(
+        self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
+    ) -> Float[Tensor, "*batch m p"]:
+        """Cov[g(x), g(z)] given the data."""
+        c_x, c_z = self.whiten(self.kernel.k_gf(x, self.X)), self.whiten(self.kernel.k_gf(z, self.X))
+        return self.kernel.k_g(x, z) - c_x @ c_z.mT
+
+    def covariance_gf(
+        self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
+    ) -> Float[Tensor, "*batch m p"]:
+        """Cov[g(x), f(z)] given the data."""
+        c_x, a_z = self.whiten(self.kernel.k_gf(x, self.X)), self.whiten(self.kernel.k_f(z, self.X))
+        return self.kernel.k_gf(x, z) - c_x @ a_z.mT
+
+    def covariance_f(
+        self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
+    ) -> Float[Tensor, "*batch m p"]:
+        """Cov[f(x), f(z)] given the data."""
+        a_x, a_z = self.whiten(self.kernel.k_f(x, self.X)), self.whiten(self.kernel.k_f(z, self.X))
+        return self.kernel.k_f(x, z) - a_x @ a_z.mT
+
+    def with_observations(
+        self, x: Float[Tensor, "p d"], y: Float[Tensor, " p"] | None = None
+    ) -> "JointPosterior":
+        """Given further observations too; without `y`, given that they equal their mean."""
+        y = self.mean_f(x) if y is None else y
+        return condition(
+            self.kernel,
+            self.mean,
+            torch.cat([self.X, x]),
+            torch.cat([self.y, y]),
+            torch.cat([self.noise_variance, self.new_noise_variance.expand(len(x))]),
+            self.new_noise_variance,
+        )
+
+
+def condition(
+    kernel: SmoothedKernel,
+    mean: Float[Tensor, ""],
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, " n"],
+    noise_variance: Float[Tensor, " n"],
+    new_noise_variance: Float[Tensor, ""],
+) -> JointPosterior:
+    """The joint posterior of f and g given y = f(X) + noise."""
+    L, jitter = cholesky(kernel.k_f(X, X) + torch.diag(noise_variance))
+    alpha = torch.cholesky_solve((y - mean)[:, None], L)[:, 0]
+    return JointPosterior(kernel, mean, X, y, noise_variance, new_noise_variance, L, alpha, jitter)

@@ -1,0 +1,141 @@
+"""Sample paths of f, and of g with them, as functions that can be evaluated anywhere."""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from meseta.gp.joint import JointPosterior
+from meseta.kernels import SmoothedKernel
+from meseta.kernels.spectral import frequencies
+
+Sampler = Literal["pathwise", "sparse-spectrum"]
+
+
+@dataclass(frozen=True, eq=False)
+class SamplePaths:
+    """Functions f~(x) = mean + cosine' cos(omega x) + sine' sin(omega x) + k_f(x, X) update.
+
+    Averaging over xi multiplies exp(i omega x) by the characteristic function of the noise at
+    omega and turns k_f into k_gf: g~ is the exact smoothing of f~, for every law.
+    """
+
+    kernel: SmoothedKernel
+    mean: Float[Tensor, ""]
+    omega: Float[Tensor, "features d"]
+    f_cosine: Float[Tensor, "paths features"]
+    f_sine: Float[Tensor, "paths features"]
+    g_cosine: Float[Tensor, "paths features"]
+    g_sine: Float[Tensor, "paths features"]
+    X: Float[Tensor, "n d"]
+    update: Float[Tensor, "paths n"]
+
+    def f(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
+        """All paths of f at the same points."""
+        phase = x @ self.omega.T
+        waves = self.f_cosine @ phase.cos().T + self.f_sine @ phase.sin().T
+        return self.mean + waves + self.update @ self.kernel.k_f(x, self.X).T
+
+    def g(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
+        """All paths of g at the same points."""
+        phase = x @ self.omega.T
+        waves = self.g_cosine @ phase.cos().T + self.g_sine @ phase.sin().T
+        return self.mean + waves + self.update @ self.kernel.k_gf(x, self.X).T
+
+    def g_of(self, path: Int[Tensor, " m"], x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """Path path[i] of g at x[i]."""
+        phase = x @ self.omega.T
+        waves = phase.cos() * self.g_cosine[path] + phase.sin() * self.g_sine[path]
+        updates = self.kernel.k_gf(x, self.X) * self.update[path]
+        return self.mean + waves.sum(-1) + updates.sum(-1)
+
+
+def sample_paths(
+    posterior: JointPosterior,
+    num_paths: int,
+    num_features: int,
+    generator: torch.Generator,
+    sampler: Sampler = "pathwise",
+) -> SamplePaths:
+    """Draw from p(f | D), by pathwise conditioning or with the paper's sparse-spectrum GP."""
+    if sampler == "pathwise":
+        return _pathwise(posterior, num_paths, num_features, generator)
+    if sampler == "sparse-spectrum":
+        return _sparse_spectrum(posterior, num_paths, num_features, generator)
+    raise ValueError(f"unknown sampler {sampler!r}; use 'pathwise' or 'sparse-spectrum'")
+
+
+def _pathwise(
+    posterior: JointPosterior, num_paths: int, num_features: int, generator: torch.Generator
+) -> SamplePaths:
+    """f~ = phi' w + k_f(x, X) K^-1 (y - Phi w - eps) [Wilson et al. 2020].
+
+    Half of the features are cosines, half sines of the same frequencies, so that the prior
+    variance is exact; the correction is by the exact kernel.
+    """
+    kernel = posterior.kernel
+    omega = frequencies(kernel.kernel, math.ceil(num_features / 2), generator)
+    amplitude = (kernel.kernel.variance / len(omega)).sqrt()
+    cosine, sine = amplitude * torch.randn(
+        2, num_paths, len(omega), generator=generator, dtype=torch.double
+    )
+    phase = posterior.X @ omega.T
+    prior = cosine @ phase.cos().T + sine @ phase.sin().T
+    residual = posterior.y - posterior.mean - prior - _noise(posterior, num_paths, generator)
+    update = torch.cholesky_solve(residual.T, posterior.L).T
+    return _smoothed(posterior, omega, cosine, sine, update)
+
+
+def _sparse_spectrum(
+    posterior: JointPosterior, num_paths: int, num_features: int, generator: torch.Generator
+) -> SamplePaths:
+    """f~ = a' phi, phi_i = cos(omega_i x + b_i), a ~ N(A^-1 Phi' y, s2 A^-1) (paper, Sec. 3.1).
+
+    Drawn as a = w + Phi' (Phi Phi' + s2 I)^-1 (y - Phi w - eps), which has the same law and
+    needs a factor of size n instead of M.
+    """
+    kernel = posterior.kernel
+    omega = frequencies(kernel.kernel, num_features, generator)
+    b = 2 * math.pi * torch.rand(num_features, generator=generator, dtype=torch.double)
+    amplitude = (2 * kernel.kernel.variance / num_features).sqrt()
+    Phi = amplitude * (posterior.X @ omega.T + b).cos()
+    w = torch.randn(num_paths, num_features, generator=generator, dtype=torch.double)
+    residual = posterior.y - posterior.mean - w @ Phi.T - _noise(posterior, num_paths, generator)
+    # eps has at least the jitter's variance, so this is as well conditioned as K itself
+    gram = Phi @ Phi.T + torch.diag(_observation_variance(posterior))
+    a = w + torch.cholesky_solve(residual.T, torch.linalg.cholesky(gram)).T @ Phi
+    update = torch.zeros(num_paths, len(posterior.X), dtype=torch.double)
+    # cos(omega x + b) = cos(b) cos(omega x) - sin(b) sin(omega x)
+    return _smoothed(posterior, omega, amplitude * a * b.cos(), -amplitude * a * b.sin(), update)
+
+
+def _smoothed(
+    posterior: JointPosterior, omega: Tensor, cosine: Tensor, sine: Tensor, update: Tensor
+) -> SamplePaths:
+    """E exp(i omega (x + xi)) = characteristic(omega) exp(i omega x): modulus and phase."""
+    characteristic = posterior.kernel.law.characteristic(omega)
+    real, imaginary = characteristic.real, characteristic.imag
+    return SamplePaths(
+        kernel=posterior.kernel,
+        mean=posterior.mean,
+        omega=omega,
+        f_cosine=cosine,
+        f_sine=sine,
+        g_cosine=cosine * real + sine * imaginary,
+        g_sine=sine * real - cosine * imaginary,
+        X=posterior.X,
+        update=update,
+    )
+
+
+def _noise(posterior: JointPosterior, num_paths: int, generator: torch.Generator) -> Tensor:
+    eps = torch.randn(num_paths, len(posterior.X), generator=generator, dtype=torch.double)
+    return eps * _observation_variance(posterior).sqrt()
+
+
+def _observation_variance(posterior: JointPosterior) -> Tensor:
+    """The noise that K was factorised with, jitter included."""
+    return posterior.L.square().sum(-1) - posterior.kernel.kernel.variance

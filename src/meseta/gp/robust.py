@@ -1,0 +1,99 @@
+"""RobustPosterior: the posterior of f and of g(x) = E f(x + xi), in the user's units."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.gp.joint import JointMoments, JointPosterior, condition
+from meseta.gp.surrogate import Units, read_model
+from meseta.kernels import smooth
+from meseta.noise import NoiseLaw
+
+
+class Gaussian(NamedTuple):
+    """A joint Gaussian of several values."""
+
+    mean: Float[Tensor, " m"]
+    covariance: Float[Tensor, "m m"]
+
+
+@dataclass(frozen=True, eq=False)
+class RobustPosterior:
+    """What a fitted model of f says about f and about the robust objective g.
+
+    `core` is the same posterior in the units of the model, where all the computation happens;
+    `core.jitter` says what had to be added to the diagonal of the data's covariance.
+    """
+
+    core: JointPosterior
+    units: Units
+
+    @classmethod
+    def from_model(cls, model: object, noise: NoiseLaw) -> "RobustPosterior":
+        """From a fitted single-output BoTorch SingleTaskGP; the noise in the raw units of x."""
+        surrogate = read_model(model)
+        if not isinstance(noise, NoiseLaw):
+            raise TypeError(
+                f"expected a noise law such as meseta.Normal(0.1), got {type(noise).__name__}"
+            )
+        law = noise.in_dimension(surrogate.X.shape[1]).scaled(surrogate.units.x_scale)
+        core = condition(
+            smooth(surrogate.kernel, law),
+            surrogate.mean,
+            surrogate.X,
+            surrogate.y,
+            surrogate.noise_variance,
+            surrogate.new_noise_variance,
+        )
+        return cls(core, surrogate.units)
+
+    @property
+    def dimension(self) -> int:
+        return self.core.X.shape[1]
+
+    @property
+    def noise_variance(self) -> Float[Tensor, ""]:
+        """Of a new observation of f."""
+        return self.core.new_noise_variance * self.units.y_scale**2
+
+    def joint(self, x: Float[Tensor, "m d"]) -> JointMoments:
+        """Means, variances and covariance of f(x) and g(x), at each x."""
+        moments = self.core.moments(self.units.x_to_model(self.checked(x)))
+        square = self.units.y_scale**2
+        return JointMoments(
+            m_f=self.units.y_to_raw(moments.m_f),
+            v_f=moments.v_f * square,
+            m_g=self.units.y_to_raw(moments.m_g),
+            v_g=moments.v_g * square,
+            c_fg=moments.c_fg * square,
+        )
+
+    def g(self, x: Float[Tensor, "m d"]) -> Gaussian:
+        """The joint Gaussian of g at all x."""
+        x = self.units.x_to_model(self.checked(x))
+        return Gaussian(
+            self.units.y_to_raw(self.core.mean_g(x)),
+            self.core.covariance_g(x, x) * self.units.y_scale**2,
+        )
+
+    def with_observations(
+        self, x: Float[Tensor, "p d"], y: Float[Tensor, " p"] | None = None
+    ) -> "RobustPosterior":
+        """Given further observations of f too; without `y`, given that they equal their mean."""
+        x = self.units.x_to_model(self.checked(x))
+        y = None if y is None else self.units.y_to_model(y.double())
+        return RobustPosterior(self.core.with_observations(x, y), self.units)
+
+    def checked(self, x: Tensor) -> Float[Tensor, "*batch d"]:
+        """x in double precision, refused where it does not fit the model."""
+        if x.shape[-1] != self.dimension:
+            raise ValueError(
+                f"the model has {self.dimension} parameters but x has shape {tuple(x.shape)}; "
+                f"its last dimension must be {self.dimension}"
+            )
+        if not x.isfinite().all():
+            raise ValueError("x has NaN or infinite values")
+        return x.to(torch.double)

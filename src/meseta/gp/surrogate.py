@@ -1,0 +1,189 @@
+"""Reading a fitted BoTorch model: its kernel, mean, noise, data and units."""
+
+from dataclasses import dataclass
+
+import torch
+from botorch.models import SingleTaskGP
+from botorch.models.transforms import Normalize, Standardize
+from gpytorch.kernels import Kernel, MaternKernel, ProductKernel, RBFKernel, ScaleKernel
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
+from gpytorch.means import ConstantMean, ZeroMean
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.kernels import Shape, StationaryKernel
+
+_SHAPE_OF_NU: dict[float, Shape] = {0.5: "matern12", 1.5: "matern32", 2.5: "matern52"}
+_SUPPORTED = (
+    "RBFKernel, ScaleKernel of it, or a ProductKernel of one-dimensional MaternKernels "
+    "(meseta.gp.product_matern builds one)"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Affine maps between what the user sees and what the model sees."""
+
+    x_offset: Float[Tensor, " d"]
+    x_scale: Float[Tensor, " d"]
+    y_offset: Float[Tensor, ""]
+    y_scale: Float[Tensor, ""]
+
+    def x_to_model(self, x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
+        return x * self.x_scale + self.x_offset
+
+    def x_to_raw(self, x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
+        return (x - self.x_offset) / self.x_scale
+
+    def y_to_model(self, y: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        return (y - self.y_offset) / self.y_scale
+
+    def y_to_raw(self, y: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
+        return y * self.y_scale + self.y_offset
+
+
+@dataclass(frozen=True, eq=False)
+class Surrogate:
+    """A fitted GP of f as plain tensors, in its own units."""
+
+    kernel: StationaryKernel
+    mean: Float[Tensor, ""]
+    X: Float[Tensor, "n d"]
+    y: Float[Tensor, " n"]
+    noise_variance: Float[Tensor, " n"]
+    new_noise_variance: Float[Tensor, ""]
+    units: Units
+
+
+def read_model(model: object) -> Surrogate:
+    """What a fitted single-output SingleTaskGP has learned. Puts the model into eval mode."""
+    if not isinstance(model, SingleTaskGP):
+        raise TypeError(
+            f"expected a fitted botorch SingleTaskGP, got {type(model).__name__}; "
+            "fit one to your data first"
+        )
+    if model.num_outputs != 1 or len(model.batch_shape) > 0:
+        raise ValueError(
+            f"expected a model with one output and no batch, got {model.num_outputs} outputs and "
+            f"batch shape {tuple(model.batch_shape)}; fit one model per output"
+        )
+    model.eval()  # BoTorch keeps transformed training inputs in eval mode only
+    X = model.train_inputs[0].detach().double()
+    y = model.train_targets.detach().double()
+    if not (X.isfinite().all() and y.isfinite().all()):
+        raise ValueError(
+            "the model's data has NaN or infinite values; remove failed evaluations before fitting"
+        )
+    noise_variance, new_noise_variance = _read_noise(model, len(y))
+    return Surrogate(
+        kernel=read_kernel(model.covar_module, X.shape[-1]),
+        mean=_read_mean(model),
+        X=X,
+        y=y,
+        noise_variance=noise_variance,
+        new_noise_variance=new_noise_variance,
+        units=_read_units(model, X.shape[-1]),
+    )
+
+
+def read_kernel(kernel: Kernel, dimension: int) -> StationaryKernel:
+    """Variance, shapes and lengthscales of a supported kernel."""
+    variance = torch.ones((), dtype=torch.double)
+    shapes: dict[int, Shape] = {}
+    lengthscales: dict[int, Tensor] = {}
+
+    def visit(part: Kernel, dims: list[int]) -> None:
+        nonlocal variance
+        if part.active_dims is not None:
+            dims = [dims[i] for i in part.active_dims.tolist()]
+        if isinstance(part, ScaleKernel):
+            variance = variance * part.outputscale.detach().double().squeeze()
+            visit(part.base_kernel, dims)
+        elif isinstance(part, ProductKernel):
+            for factor in part.kernels:
+                visit(factor, dims)
+        else:
+            shape = _read_shape(part, dims)
+            taken = sorted(set(dims) & set(shapes))
+            if taken:
+                raise ValueError(f"unsupported kernel: dimensions {taken} appear in two factors")
+            lengthscale = part.lengthscale.detach().double().reshape(-1).expand(len(dims))
+            shapes.update(dict.fromkeys(dims, shape))
+            lengthscales.update(zip(dims, lengthscale, strict=True))
+
+    visit(kernel, list(range(dimension)))
+    if len(shapes) != dimension:
+        missing = sorted(set(range(dimension)) - set(shapes))
+        raise ValueError(f"unsupported kernel: it does not depend on dimensions {missing} of x")
+    return StationaryKernel(
+        variance,
+        tuple(shapes[i] for i in range(dimension)),
+        torch.stack([lengthscales[i] for i in range(dimension)]),
+    )
+
+
+def product_matern(nu: float, dimension: int) -> ProductKernel:
+    """A GPyTorch kernel: the product of one-dimensional Matern kernels, each with a lengthscale.
+
+    GPyTorch's own MaternKernel in several dimensions depends on the distance instead; it has no
+    closed form under input noise.
+    """
+    return ProductKernel(*(MaternKernel(nu=nu, active_dims=(i,)) for i in range(dimension)))
+
+
+def _read_shape(kernel: Kernel, dims: list[int]) -> Shape:
+    if type(kernel) is RBFKernel:
+        return "se"
+    if type(kernel) is MaternKernel:
+        if len(dims) > 1:
+            raise ValueError(
+                f"unsupported kernel: MaternKernel over {len(dims)} dimensions is a function of "
+                f"the distance, not a product over dimensions; use {_SUPPORTED}"
+            )
+        return _SHAPE_OF_NU[kernel.nu]
+    raise ValueError(f"unsupported kernel {type(kernel).__name__}; use {_SUPPORTED}")
+
+
+def _read_mean(model: SingleTaskGP) -> Float[Tensor, ""]:
+    if isinstance(model.mean_module, ZeroMean):
+        return torch.zeros((), dtype=torch.double)
+    if isinstance(model.mean_module, ConstantMean):
+        return model.mean_module.constant.detach().double().squeeze()
+    raise ValueError(
+        f"unsupported mean {type(model.mean_module).__name__}; use ConstantMean or ZeroMean"
+    )
+
+
+def _read_noise(model: SingleTaskGP, n: int) -> tuple[Tensor, Tensor]:
+    """Per observation, and for a new one: the average, as BoTorch has it."""
+    if not isinstance(model.likelihood, (GaussianLikelihood, FixedNoiseGaussianLikelihood)):
+        raise ValueError(
+            f"unsupported likelihood {type(model.likelihood).__name__}; use GaussianLikelihood "
+            "(inferred noise) or FixedNoiseGaussianLikelihood (train_Yvar)"
+        )
+    noise = model.likelihood.noise.detach().double().reshape(-1)
+    return noise.expand(n), noise.mean()
+
+
+def _read_units(model: SingleTaskGP, dimension: int) -> Units:
+    """The affine maps of the transforms, found by applying them to 0 and 1."""
+    x_map = getattr(model, "input_transform", None)
+    y_map = getattr(model, "outcome_transform", None)
+    if x_map is not None and not isinstance(x_map, Normalize):
+        raise ValueError(f"unsupported input transform {type(x_map).__name__}; use Normalize or none")
+    if y_map is not None and not isinstance(y_map, Standardize):
+        raise ValueError(
+            f"unsupported outcome transform {type(y_map).__name__}; use Standardize or none"
+        )
+    ends = torch.tensor([[0.0], [1.0]], dtype=torch.double)
+    x_ends = ends.expand(2, dimension)
+    if x_map is not None:
+        x_ends = x_map.transform(x_ends).detach().double()
+    if y_map is not None:
+        ends = y_map.untransform(ends)[0].detach().double()
+    return Units(
+        x_offset=x_ends[0],
+        x_scale=x_ends[1] - x_ends[0],
+        y_offset=ends[0, 0],
+        y_scale=ends[1, 0] - ends[0, 0],
+    )

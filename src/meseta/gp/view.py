@@ -1,0 +1,108 @@
+"""A BoTorch Model of g, so that every BoTorch acquisition function can look at g instead of f."""
+
+from typing import Any
+
+import torch
+from botorch.acquisition.objective import PosteriorTransform
+from botorch.models.model import Model
+from botorch.posteriors import GPyTorchPosterior, Posterior
+from botorch.sampling.base import MCSampler
+from gpytorch.distributions import MultivariateNormal
+from torch import Tensor
+
+from meseta.gp.robust import RobustPosterior
+from meseta.noise import NoiseLaw
+
+
+class RobustModel(Model):
+    """The posterior of g as a BoTorch model.
+
+    Observations are always of f, since g cannot be observed: `condition_on_observations` and
+    `fantasize` add values of f and return the model of g that follows from them.
+    `observation_noise=True` adds the noise of f's observations to g, the hypothetical
+    z = g(x) + noise of "BO under uncertainty" [Beland and Nair 2017].
+    """
+
+    def __init__(
+        self, robust: RobustPosterior, X_new: Tensor | None = None, Y_new: Tensor | None = None
+    ) -> None:
+        """`X_new` (*batch x q x d) and `Y_new` (*batch x q): observations of f on top."""
+        super().__init__()
+        self.robust = robust
+        self.X_new = X_new
+        self.Y_new = Y_new
+
+    @classmethod
+    def from_model(cls, model: object, noise: NoiseLaw) -> "RobustModel":
+        return cls(RobustPosterior.from_model(model, noise))
+
+    @property
+    def num_outputs(self) -> int:
+        return 1
+
+    @property
+    def batch_shape(self) -> torch.Size:
+        return torch.Size() if self.Y_new is None else self.Y_new.shape[:-1]
+
+    @property
+    def train_inputs(self) -> tuple[Tensor]:
+        """The data, in raw units."""
+        return (self.robust.units.x_to_raw(self.robust.core.X),)
+
+    def posterior(
+        self,
+        X: Tensor,
+        output_indices: list[int] | None = None,
+        observation_noise: bool | Tensor = False,
+        posterior_transform: PosteriorTransform | None = None,
+    ) -> Posterior:
+        core, units = self.robust.core, self.robust.units
+        x = units.x_to_model(self.robust.checked(X))
+        mean, covariance = core.mean_g(x), core.covariance_g(x, x)
+        if self.X_new is not None and self.Y_new is not None:
+            # Gaussian conditioning of g(x) on the values of f at the new points
+            x_new = units.x_to_model(self.X_new)
+            L = torch.linalg.cholesky(_with_noise(core.covariance_f(x_new, x_new), core))
+            residual = units.y_to_model(self.Y_new) - core.mean_f(x_new)
+            gain = torch.cholesky_solve(core.covariance_gf(x, x_new).mT, L).mT
+            mean = mean + (gain @ residual[..., None]).squeeze(-1)
+            covariance = covariance - gain @ core.covariance_gf(x, x_new).mT
+        if isinstance(observation_noise, Tensor):
+            covariance = covariance + torch.diag_embed(
+                observation_noise.squeeze(-1).expand(mean.shape) / units.y_scale**2
+            )
+        elif observation_noise:
+            covariance = _with_noise(covariance, core)
+        mvn = MultivariateNormal(units.y_to_raw(mean), covariance * units.y_scale**2)
+        result = GPyTorchPosterior(mvn)
+        return result if posterior_transform is None else posterior_transform(result)
+
+    def condition_on_observations(self, X: Tensor, Y: Tensor, **kwargs: Any) -> "RobustModel":
+        """The model of g given that f was observed to be Y (*batch x q x 1) at X."""
+        x, y = self.robust.checked(X), Y.squeeze(-1).to(torch.double)
+        x = x.expand(*y.shape, x.shape[-1])
+        if self.X_new is not None and self.Y_new is not None:
+            X_new = self.X_new.expand(*y.shape[:-1], *self.X_new.shape[-2:])
+            x = torch.cat([X_new, x], dim=-2)
+            y = torch.cat([self.Y_new.expand(*X_new.shape[:-1]), y], dim=-1)
+        return RobustModel(self.robust, x, y)
+
+    def fantasize(
+        self, X: Tensor, sampler: MCSampler, observation_noise: Tensor | None = None, **kwargs: Any
+    ) -> "RobustModel":
+        """Condition on values of f sampled at X: one model per sample."""
+        core, units = self.robust.core, self.robust.units
+        if self.X_new is not None:
+            raise NotImplementedError("fantasies on top of fantasies are not supported")
+        x = units.x_to_model(self.robust.checked(X))
+        mvn = MultivariateNormal(
+            units.y_to_raw(core.mean_f(x)),
+            _with_noise(core.covariance_f(x, x), core) * units.y_scale**2,
+        )
+        return self.condition_on_observations(X, sampler(GPyTorchPosterior(mvn)))
+
+
+def _with_noise(covariance: Tensor, core: Any) -> Tensor:
+    return covariance + core.new_noise_variance * torch.eye(
+        covariance.shape[-1], dtype=covariance.dtype
+    )

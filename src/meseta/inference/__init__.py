@@ -1,0 +1,12 @@
+"""Gaussian inference under inequality constraints: truncated moments and EP."""
+
+from meseta.inference.ep import EPInfo, TruncatedGaussian, expectation_propagation
+from meseta.inference.truncated import TruncatedMoments, truncate_above
+
+__all__ = [
+    "EPInfo",
+    "TruncatedGaussian",
+    "TruncatedMoments",
+    "expectation_propagation",
+    "truncate_above",
+]

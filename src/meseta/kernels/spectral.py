@@ -1,0 +1,30 @@
+"""Frequencies drawn from the spectral density of a kernel, for random Fourier features."""
+
+import torch
+from jaxtyping import Float
+from scipy.special import stdtrit
+from torch import Tensor
+
+from meseta.kernels.matern import SMOOTHNESS
+from meseta.kernels.stationary import Shape, StationaryKernel
+
+
+def frequencies(
+    kernel: StationaryKernel, num: int, generator: torch.Generator
+) -> Float[Tensor, "num d"]:
+    """omega with density the Fourier transform of k_f / variance, quasi-randomly.
+
+    Per dimension a standard Normal for the squared exponential and a Student t with 2 nu degrees
+    of freedom for the Matern kernels, over the lengthscale [Rasmussen and Williams 2006, 4.2].
+    """
+    seed = int(torch.randint(2**31, (), generator=generator))
+    engine = torch.quasirandom.SobolEngine(len(kernel.shapes), scramble=True, seed=seed)
+    u = engine.draw(num, dtype=torch.double).clamp(1e-15, 1 - 1e-15)
+    columns = [_quantile(shape, u[:, i]) for i, shape in enumerate(kernel.shapes)]
+    return torch.stack(columns, dim=1) / kernel.lengthscale
+
+
+def _quantile(shape: Shape, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
+    if shape == "se":
+        return torch.special.ndtri(u)
+    return torch.from_numpy(stdtrit(2 * SMOOTHNESS[shape], u.numpy()))
