@@ -1,6 +1,6 @@
 """Smoothed kernels by mpmath quadrature; run as a script it writes data/smoothed_kernels.json.
 
-    python tests/quadrature_reference.py     (a few minutes)
+python tests/quadrature_reference.py     (a few minutes)
 """
 
 import json
@@ -47,9 +47,7 @@ def smoothed(shape, law, width, delta, perturbed):
         near = [-delta + k * mp.mpf(LENGTHSCALE) for k in (-40, -10, -4, -1, 0, 1, 4, 10, 40)]
         inner = {c for c in corners + near if -reach < c < reach}
         return float(
-            mp.quad(
-                lambda u: density(u) * kappa(shape, delta + u), sorted({-reach, *inner, reach})
-            )
+            mp.quad(lambda u: density(u) * kappa(shape, delta + u), sorted({-reach, *inner, reach}))
         )
 
 
@@ -64,8 +62,12 @@ def main():
             "law": law,
             "ratio": ratio,
             "delta": deltas(ratio * LENGTHSCALE),
-            "k_gf": [smoothed(shape, law, ratio * LENGTHSCALE, d, 1) for d in deltas(ratio * LENGTHSCALE)],
-            "k_g": [smoothed(shape, law, ratio * LENGTHSCALE, d, 2) for d in deltas(ratio * LENGTHSCALE)],
+            "k_gf": [
+                smoothed(shape, law, ratio * LENGTHSCALE, d, 1) for d in deltas(ratio * LENGTHSCALE)
+            ],
+            "k_g": [
+                smoothed(shape, law, ratio * LENGTHSCALE, d, 2) for d in deltas(ratio * LENGTHSCALE)
+            ],
         }
         for shape in SHAPES
         for law in LAWS

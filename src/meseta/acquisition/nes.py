@@ -3,8 +3,7 @@
 from typing import Any, NamedTuple
 
 import torch
-from botorch.acquisition import AcquisitionFunction
-from botorch.utils.transforms import t_batch_mode_transform
+from botorch.acquisition.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
@@ -33,7 +32,7 @@ def nes_ep(state: GivenMax, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
     given = moments_given_max(state, x)
     before = given.before
     s2 = state.posterior.new_noise_variance
-    # share of Var[y(x)] that g(x) explains; v_f + s2 - v_tilde - s2 = share * explained * (v_f + s2)
+    # the share of Var[y(x)] that g(x) explains, of which conditioning removes `explained`
     share = before.c_fg**2 / (before.v_g * (before.v_f + s2))
     removed = (share * given.explained).clamp_max(1 - 1e-15)
     return -0.5 * torch.log1p(-removed).mean(0)
@@ -94,7 +93,7 @@ class NoisyInputEntropySearch(AcquisitionFunction):
 
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:
         """Condition on pending points (p x d), with their mean as their value."""
-        self.X_pending = X_pending
+        super().set_X_pending(X_pending)
         robust = self.robust
         if X_pending is not None and X_pending.numel():
             robust = robust.with_observations(X_pending.detach().reshape(-1, robust.dimension))
@@ -120,9 +119,14 @@ class NoisyInputEntropySearch(AcquisitionFunction):
         )
         return maximize_paths(paths, robust.units.x_to_model(self.bounds), generator)
 
-    @t_batch_mode_transform(expected_q=1)
     def forward(self, X: Tensor) -> Tensor:
         """alpha at X (b x 1 x d), as a tensor of shape b."""
+        X = X if X.ndim > 2 else X.unsqueeze(0)
+        if X.shape[-2] != 1:
+            raise ValueError(
+                f"expected X of shape (b, 1, d), got {tuple(X.shape)}: one point at a time; "
+                "for a batch of points use optimize_acqf(..., q=q, sequential=True)"
+            )
         x = self.robust.units.x_to_model(self.robust.checked(X.squeeze(-2)))
         return nes_ep(self.state, x.reshape(-1, x.shape[-1])).view(x.shape[:-1]).to(X)
 

@@ -57,7 +57,7 @@ class JointPosterior:
         """
         k_xf, k_xgf = self.kernel.k_f(x, self.X), self.kernel.k_gf(x, self.X)
         a, c = self.whiten(torch.cat([k_xf, k_xgf])).split(len(x))
-        prior_f, prior_fg, prior_g = self.kernel.at_same_point()
+        prior_f, prior_fg, prior_g = self.kernel.at_same_point
         v_f = (prior_f - a.square().sum(-1)).clamp_min(FLOOR * prior_f)
         v_g = (prior_g - c.square().sum(-1)).clamp_min(FLOOR * prior_g)
         limit = (v_f * v_g).sqrt()  # Cauchy-Schwarz, which rounding may break
@@ -80,7 +80,10 @@ class JointPosterior:
         self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
     ) -> Float[Tensor, "*batch m p"]:
         """Cov[g(x), g(z)] given the data."""
-        c_x, c_z = self.whiten(self.kernel.k_gf(x, self.X)), self.whiten(self.kernel.k_gf(z, self.X))
+        c_x, c_z = (
+            self.whiten(self.kernel.k_gf(x, self.X)),
+            self.whiten(self.kernel.k_gf(z, self.X)),
+        )
         return self.kernel.k_g(x, z) - c_x @ c_z.mT
 
     def covariance_gf(

@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-import numpy as np
 import torch
-from botorch.optim.batched_lbfgs_b import fmin_l_bfgs_b_batched
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.ascent import ascend
 from meseta.gp.paths import SamplePaths
+from meseta.sobol import sobol
 
 # Points of the Sobol sweep, and the best of them that are refined, per path.
 SWEEP = 512
@@ -20,7 +20,7 @@ class Maxima(NamedTuple):
 
     value: Float[Tensor, " paths"]
     x: Float[Tensor, "paths d"]
-    dropped: int  # refinements that ended below their starting point
+    unfinished: int  # refinements that were still moving when they were stopped
 
 
 def maximize_paths(
@@ -28,21 +28,23 @@ def maximize_paths(
     bounds: Float[Tensor, "2 d"],
     generator: torch.Generator,
 ) -> Maxima:
-    """Maximise all paths of g at once: a Sobol sweep, then L-BFGS-B from its best points."""
+    """Maximise all paths of g at once: a Sobol sweep, then ascent from its best points."""
     with torch.no_grad():
         sweep = torch.cat([sobol(bounds, SWEEP, generator), _inside(paths.X, bounds)])
         values, best = paths.g(sweep).topk(STARTS, dim=-1)
     num_paths = len(values)
     path = torch.arange(num_paths).repeat_interleave(STARTS)
-    start = sweep[best.reshape(-1)]
-    x, value = _refine(paths, path, start, bounds)
-    improved = value >= values.reshape(-1)
-    x = torch.where(improved[:, None], x, start)
-    value = torch.where(improved, value, values.reshape(-1))
-    value, x = value.view(num_paths, STARTS), x.view(num_paths, STARTS, -1)
+    ascent = ascend(
+        lambda problem, x: paths.g_of(path[problem], x),
+        sweep[best.reshape(-1)],
+        bounds,
+        gradient_tolerance=1e-5,
+        value_tolerance=1e-8,
+    )
+    value, x = ascent.value.view(num_paths, STARTS), ascent.x.view(num_paths, STARTS, -1)
     top = value.argmax(-1)
     every = torch.arange(num_paths)
-    return Maxima(value[every, top], x[every, top], int((~improved).sum()))
+    return Maxima(value[every, top], x[every, top], len(path) - ascent.converged)
 
 
 def percentile_values(
@@ -55,36 +57,5 @@ def percentile_values(
     return torch.quantile(maxima, grid if num_values > 1 else grid.new_tensor([0.5]))
 
 
-def sobol(
-    bounds: Float[Tensor, "2 d"], num: int, generator: torch.Generator
-) -> Float[Tensor, "num d"]:
-    """Scrambled Sobol points in a box."""
-    seed = int(torch.randint(2**31, (), generator=generator))
-    engine = torch.quasirandom.SobolEngine(bounds.shape[1], scramble=True, seed=seed)
-    return bounds[0] + (bounds[1] - bounds[0]) * engine.draw(num, dtype=torch.double)
-
-
 def _inside(x: Tensor, bounds: Tensor) -> Tensor:
     return x[((x >= bounds[0]) & (x <= bounds[1])).all(-1)]
-
-
-def _refine(
-    paths: SamplePaths, path: Tensor, start: Tensor, bounds: Tensor
-) -> tuple[Tensor, Tensor]:
-    def negated(x: np.ndarray, batch_indices: list[int]) -> tuple[np.ndarray, np.ndarray]:
-        point = torch.from_numpy(x).requires_grad_()
-        value = paths.g_of(path[batch_indices], point)
-        (gradient,) = torch.autograd.grad(value.sum(), point)
-        return -value.detach().numpy(), -gradient.numpy()
-
-    x, value, _ = fmin_l_bfgs_b_batched(
-        negated,
-        start.numpy(),
-        bounds=[tuple(b) for b in bounds.T.tolist()],
-        pass_batch_indices=True,
-        # g* enters the acquisition through its quantiles: six digits are more than enough
-        factr=1e9,
-        pgtol=1e-6,
-        maxiter=50,
-    )
-    return torch.from_numpy(np.asarray(x)), -torch.from_numpy(np.asarray(value))

@@ -1,12 +1,14 @@
 """Sample paths of f, and of g with them, as functions that can be evaluated anywhere."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from meseta.gp.joint import JointPosterior
 from meseta.kernels import SmoothedKernel
@@ -47,10 +49,33 @@ class SamplePaths:
 
     def g_of(self, path: Int[Tensor, " m"], x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         """Path path[i] of g at x[i]."""
-        phase = x @ self.omega.T
-        waves = phase.cos() * self.g_cosine[path] + phase.sin() * self.g_sine[path]
+        waves = _waves(x, self.omega, self.g_cosine[path], self.g_sine[path])
         updates = self.kernel.k_gf(x, self.X) * self.update[path]
-        return self.mean + waves.sum(-1) + updates.sum(-1)
+        return self.mean + waves + updates.sum(-1)
+
+
+class _Waves(torch.autograd.Function):
+    """sum_j cosine_j cos(omega_j x) + sine_j sin(omega_j x), a row of weights per row of x.
+
+    Value and gradient share their cosines and sines, which is most of the work; autograd alone
+    would compute them twice.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, omega: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+        phase = x @ omega.T
+        c, s = phase.cos(), phase.sin()
+        ctx.save_for_backward((c * sine - s * cosine) @ omega)
+        return (c * cosine + s * sine).sum(-1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None, None]:
+        (gradient,) = ctx.saved_tensors
+        return upstream[0][:, None] * gradient, None, None, None
+
+
+_waves: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] = _Waves.apply
 
 
 def sample_paths(

@@ -5,7 +5,8 @@ from typing import Any
 import torch
 from botorch.acquisition.objective import PosteriorTransform
 from botorch.models.model import Model
-from botorch.posteriors import GPyTorchPosterior, Posterior
+from botorch.posteriors.gpytorch import GPyTorchPosterior
+from botorch.posteriors.posterior import Posterior
 from botorch.sampling.base import MCSampler
 from gpytorch.distributions import MultivariateNormal
 from torch import Tensor

@@ -100,7 +100,7 @@ def _marginals(R: Tensor, tau: Tensor, nu: Tensor) -> _Marginals:
     n = len(R)
     identity = torch.eye(n, dtype=R.dtype)
     half = tau.sqrt()
-    # B = I + tau^1/2 R tau^1/2: its eigenvalues are at least 1 [Rasmussen and Williams 2006, Eq. 3.26]
+    # B = I + tau^1/2 R tau^1/2 has eigenvalues of at least 1 [Rasmussen and Williams 2006, 3.26]
     L_B = torch.linalg.cholesky(identity + half[:, :, None] * R * half[:, None, :])
     inverse_root = torch.linalg.solve_triangular(L_B, identity.expand_as(L_B), upper=False)
     root = inverse_root * half[:, None, :]

@@ -249,8 +249,6 @@ def _taylor(p: tuple[float, ...], integrals: int) -> tuple[float, ...]:
     """Coefficients of the integrals of p(t) exp(-t) about 0, for |t| <= 1; 1/20! is 4e-19."""
     coefficients = []
     for k in range(20):
-        c = sum(
-            p_i * (-1) ** (k - i) / math.factorial(k - i) for i, p_i in enumerate(p) if i <= k
-        )
+        c = sum(p_i * (-1) ** (k - i) / math.factorial(k - i) for i, p_i in enumerate(p) if i <= k)
         coefficients.append(c / math.prod(range(k + 1, k + 1 + integrals)))
     return tuple(coefficients)

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeVar
 
 import torch
@@ -44,6 +45,7 @@ class SmoothedKernel:
     ) -> Float[Tensor, "*batch m n"]:
         return self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
 
+    @cached_property
     def at_same_point(self) -> tuple[Float[Tensor, ""], Float[Tensor, ""], Float[Tensor, ""]]:
         """k_f(x, x), k_gf(x, x) and k_g(x, x): the same for every x."""
         zero = torch.zeros_like(self.kernel.lengthscale)

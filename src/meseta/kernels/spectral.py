@@ -7,6 +7,7 @@ from torch import Tensor
 
 from meseta.kernels.matern import SMOOTHNESS
 from meseta.kernels.stationary import Shape, StationaryKernel
+from meseta.sobol import unit_sobol
 
 
 def frequencies(
@@ -17,9 +18,7 @@ def frequencies(
     Per dimension a standard Normal for the squared exponential and a Student t with 2 nu degrees
     of freedom for the Matern kernels, over the lengthscale [Rasmussen and Williams 2006, 4.2].
     """
-    seed = int(torch.randint(2**31, (), generator=generator))
-    engine = torch.quasirandom.SobolEngine(len(kernel.shapes), scramble=True, seed=seed)
-    u = engine.draw(num, dtype=torch.double).clamp(1e-15, 1 - 1e-15)
+    u = unit_sobol(len(kernel.shapes), num, generator).clamp(1e-15, 1 - 1e-15)
     columns = [_quantile(shape, u[:, i]) for i, shape in enumerate(kernel.shapes)]
     return torch.stack(columns, dim=1) / kernel.lengthscale
 

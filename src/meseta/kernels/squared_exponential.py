@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -43,16 +44,20 @@ class NormalNoise:
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         return self._widened(delta, 2)
 
+    @cached_property
+    def _widths(self) -> list[tuple[Tensor, Tensor]]:
+        """1 / width and the factor in front, with neither, one or both arguments perturbed."""
+        widths = [(self.lengthscale**2 + i * self.std**2).sqrt() for i in range(3)]
+        return [(1 / width, (self.lengthscale / width).prod()) for width in widths]
+
     def _widened(self, delta: Tensor, perturbed: int) -> Tensor:
-        width = (self.lengthscale**2 + perturbed * self.std**2).sqrt()
-        return (self.lengthscale / width).prod() * (
-            -0.5 * (delta / width).square().sum(-1)
-        ).exp()
+        reciprocal, ratio = self._widths[perturbed]
+        return ratio * (-0.5 * (delta * reciprocal).square().sum(-1)).exp()
 
 
 @dataclass(frozen=True, eq=False)
 class CorrelatedNormalNoise:
-    """Lambda becomes Lambda + Sigma or Lambda + 2 Sigma, with the ratio of determinants in front."""
+    """Lambda becomes Lambda + Sigma or Lambda + 2 Sigma, a ratio of determinants in front."""
 
     lengthscale: Float[Tensor, " d"]
     covariance: Float[Tensor, "d d"]
@@ -66,11 +71,15 @@ class CorrelatedNormalNoise:
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         return self._widened(delta, 2)
 
-    def _widened(self, delta: Tensor, perturbed: int) -> Tensor:
-        # in units of the lengthscales, where Lambda is the identity
+    @cached_property
+    def _roots(self) -> list[Tensor]:
+        """Cholesky factors in units of the lengthscales, where Lambda is the identity."""
         scaled = self.covariance / self.lengthscale[:, None] / self.lengthscale
         identity = torch.eye(len(scaled), dtype=scaled.dtype)
-        root = torch.linalg.cholesky(identity + perturbed * scaled)
+        return [torch.linalg.cholesky(identity + i * scaled) for i in range(3)]
+
+    def _widened(self, delta: Tensor, perturbed: int) -> Tensor:
+        root = self._roots[perturbed]
         flat = (delta / self.lengthscale).reshape(-1, len(root))
         z = torch.linalg.solve_triangular(root, flat.T, upper=False)
         ratio = 1 / root.diagonal().prod()

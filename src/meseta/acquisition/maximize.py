@@ -1,0 +1,70 @@
+"""Maximising an acquisition function over the box."""
+
+from typing import NamedTuple
+
+import torch
+from botorch.acquisition.acquisition import AcquisitionFunction
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.ascent import ascend
+from meseta.sobol import sobol
+
+NUM_RESTARTS = 10
+RAW_SAMPLES = 256
+
+
+class MaximizeInfo(NamedTuple):
+    """How the maximisation went."""
+
+    value: float
+    best_raw: float  # the best value before refinement
+    unfinished: int  # restarts that were still moving when they were stopped
+
+
+def maximize_acquisition(
+    acquisition: AcquisitionFunction,
+    bounds: Float[Tensor, "2 d"],
+    generator: torch.Generator,
+    extra: Float[Tensor, "m d"] | None = None,
+    num_restarts: int = NUM_RESTARTS,
+    raw_samples: int = RAW_SAMPLES,
+) -> tuple[Float[Tensor, " d"], MaximizeInfo]:
+    """The best of several local maxima, sought from Sobol points and from `extra` ones.
+
+    BoTorch's optimize_acqf does the same, but draws its starting points with global randomness
+    and steps every restart separately.
+    """
+    raw = sobol(bounds, raw_samples, generator)
+    if extra is not None:
+        raw = torch.cat([raw, extra.clamp(bounds[0], bounds[1])])
+    with torch.no_grad():
+        values = acquisition(raw[:, None, :])
+    chosen = _boltzmann(values, min(num_restarts, len(raw)), generator)
+    ascent = ascend(
+        lambda _, x: acquisition(x[:, None, :]),
+        raw[chosen],
+        bounds,
+        gradient_tolerance=1e-4,
+        value_tolerance=1e-6,
+    )
+    best = ascent.value.argmax()
+    info = MaximizeInfo(
+        value=float(ascent.value[best]),
+        best_raw=float(values.max()),
+        unfinished=len(chosen) - ascent.converged,
+    )
+    return ascent.x[best], info
+
+
+def _boltzmann(values: Tensor, num: int, generator: torch.Generator) -> Tensor:
+    """The best point, and others with probability proportional to exp of their z-score."""
+    spread = values.std()
+    if not spread > 0:
+        return torch.arange(num)
+    weights = ((values - values.max()) / spread).exp().clamp_min(1e-12)
+    chosen = torch.multinomial(weights, num, generator=generator)
+    best = values.argmax()
+    if best not in chosen:
+        chosen[0] = best
+    return chosen
