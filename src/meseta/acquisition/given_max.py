@@ -13,6 +13,9 @@ from meseta.inference import EPInfo, TruncatedGaussian, expectation_propagation,
 # A constraint g(x_i) <= g* that is this many standard deviations away removes 1e-15 of the mass:
 # it is left out of EP, whose cost grows with the cube of the number of constraints.
 INACTIVE = 8.0
+# Below this share of the prior variance g(x_i) is as good as known, so that no constraint can
+# change it, and rounding has eaten its correlations with the other g(x_j).
+CERTAIN = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +50,7 @@ def given_max(posterior: JointPosterior, g_star: Float[Tensor, " k"]) -> GivenMa
     X = posterior.X
     moments, c = posterior.moments_and_whitened(X)
     _, _, prior = posterior.kernel.at_same_point
-    uncertain = moments.v_g > FLOOR * prior  # what is certain, no constraint can change
+    uncertain = moments.v_g > CERTAIN * prior
     lowest = g_star.min()
     active = uncertain & (lowest - moments.m_g < INACTIVE * moments.v_g.sqrt())
     while True:

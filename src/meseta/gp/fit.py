@@ -14,6 +14,7 @@ from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.priors import LogNormalPrior
+from gpytorch.settings import min_fixed_noise
 from jaxtyping import Float
 from linear_operator.utils.errors import NotPSDError
 from torch import Tensor
@@ -25,8 +26,8 @@ Prior = Literal["default", "paper"]
 # Of standardised outcomes: a simulator repeats itself to many digits, a laboratory does not.
 MIN_NOISE_VARIANCE = 1e-8
 MIN_LENGTHSCALE = 5e-3  # of the box
-# Each dimension of a box holds the noise prior of the paper's published runs.
 PAPER_SPREAD = 0.07
+LENGTHSCALE, LENGTHSCALE_SPREAD = 0.2, 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,48 +121,47 @@ def _build(
     noise_variance: float | None,
 ) -> SingleTaskGP:
     d = X.shape[1]
-    location, spread = _lengthscale_prior(d, bounds, noise, prior)
-    lengthscale_prior = LogNormalPrior(location, spread)
+    centre, spread = _lengthscale_prior(d, bounds, noise, prior)
     kernel = ScaleKernel(
         RBFKernel(
             ard_num_dims=d,
-            lengthscale_prior=lengthscale_prior,
-            lengthscale_constraint=_above(
-                MIN_LENGTHSCALE, location.exp().clamp_min(2 * MIN_LENGTHSCALE)
-            ),
+            lengthscale_prior=_around(centre, spread),
+            lengthscale_constraint=_above(MIN_LENGTHSCALE, centre.clamp_min(2 * MIN_LENGTHSCALE)),
         ),
-        outputscale_prior=LogNormalPrior(0.0, 1.0),
+        outputscale_prior=_around(_double(1.0), _double(1.0)),
         outputscale_constraint=_above(1e-4, 1.0),
     )
     y_variance = None if noise_variance is None else torch.full_like(y, noise_variance)[:, None]
     likelihood = None
     if noise_variance is None:
         likelihood = GaussianLikelihood(
-            noise_prior=LogNormalPrior(-8.0, 3.0),
+            noise_prior=_around(_double(1e-5), _double(3.0)),
             noise_constraint=_above(MIN_NOISE_VARIANCE, 1e-4),
         )
     # below this the spread of y is rounding, and y counts as constant
     rounding = max(1e-14 * float(y.abs().max()), 1e-300)
-    return SingleTaskGP(
-        X.double(),
-        y.double()[:, None],
-        y_variance,
-        likelihood=likelihood,
-        covar_module=kernel,
-        input_transform=Normalize(d, bounds=bounds.double()),
-        outcome_transform=Standardize(1, min_stdv=rounding),
-    )
+    # GPyTorch would silently raise a given noise variance to 1e-6
+    with min_fixed_noise(double_value=1e-30):
+        return SingleTaskGP(
+            X.double(),
+            y.double()[:, None],
+            y_variance,
+            likelihood=likelihood,
+            covar_module=kernel,
+            input_transform=Normalize(d, bounds=bounds.double()),
+            outcome_transform=Standardize(1, min_stdv=rounding),
+        )
 
 
 def _lengthscale_prior(
     d: int, bounds: Tensor, noise: NoiseLaw | None, prior: Prior
 ) -> tuple[Tensor, Tensor]:
-    """Location and spread of the logarithm of each lengthscale, as shares of the box."""
-    # grows with sqrt(d) [Hvarfner et al. 2024]
-    location = torch.full((d,), math.log(0.3) + 0.5 * math.log(d), dtype=torch.double)
-    spread = torch.full((d,), 1.0, dtype=torch.double)
+    """Centre and spread for each lengthscale, as shares of the box."""
+    # grows with sqrt(d), as distances in the box do [Hvarfner et al. 2024]
+    centre = _double([LENGTHSCALE * math.sqrt(d)] * d)
+    spread = _double([LENGTHSCALE_SPREAD] * d)
     if prior == "default":
-        return location, spread
+        return centre, spread
     if prior != "paper":
         raise ValueError(f"unknown prior {prior!r}; use 'default' or 'paper'")
     if noise is None:
@@ -171,9 +171,21 @@ def _lengthscale_prior(
     width = noise.in_dimension(d).covariance_matrix.diagonal().sqrt() / (bounds[1] - bounds[0])
     perturbed = width > 0  # the paper has no parameters without noise: they keep the default
     return (
-        torch.where(perturbed, width.clamp_min(1e-300).log(), location),
+        torch.where(perturbed, width, centre),
         torch.where(perturbed, PAPER_SPREAD, spread),
     )
+
+
+def _around(centre: Tensor, spread: Tensor) -> LogNormalPrior:
+    """The LogNormal whose density is highest at `centre`: that is where MAP is drawn to.
+
+    A LogNormal(mu, s) has its mode at exp(mu - s^2), far below its median when s is large.
+    """
+    return LogNormalPrior(centre.log() + spread**2, spread)
+
+
+def _double(values: float | list[float]) -> Tensor:
+    return torch.tensor(values, dtype=torch.double)
 
 
 def _above(lower: float, start: float | Tensor) -> GreaterThan:

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.cholesky import cholesky
+from meseta.cholesky import cholesky
 from meseta.kernels import SmoothedKernel
 
 # Posterior variances come from a difference that is exact to about 1e-16 of the prior variance

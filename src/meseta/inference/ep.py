@@ -7,11 +7,20 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
+from meseta.cholesky import cholesky
 from meseta.inference.truncated import standard_truncation
 
-MAX_SWEEPS = 200
+PARALLEL_SWEEPS = 60
+SEQUENTIAL_SWEEPS = 30
 # Change of the standardised means and variances from one sweep to the next.
 TOLERANCE = 1e-11
+# Bounds further below the prior mean than this many standard deviations are raised to it. The
+# mass below is 1e-197: no sampled maximum lies so low, only one that a user gives.
+LOWEST = -30.0
+# Rounding in a variance that is computed as 1 minus a sum.
+SMALLEST = 1e-15
+# The largest site precision in prior precisions: I + tau^1/2 R tau^1/2 keeps six digits.
+MOST_PRECISE = 1e10
 
 
 class EPInfo(NamedTuple):
@@ -21,6 +30,9 @@ class EPInfo(NamedTuple):
     converged: Bool[Tensor, " k"]
     change: Float[Tensor, " k"]  # in the last sweep, in prior standard deviations
     damping: Float[Tensor, " k"]  # the share of each update that was taken; 1: no damping
+    sequential: Bool[Tensor, " k"]  # all sites at once did not converge; one at a time was used
+    raised: Int[Tensor, " k"]  # bounds so far below the mean that they were raised to LOWEST
+    jitter: float  # added to the diagonal of the prior correlation
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,32 +62,24 @@ def expectation_propagation(
     """Match the moments of N(mean, covariance) truncated to z <= upper [Herbrich 2005].
 
     All sites are updated together, which costs one Cholesky factor per sweep; where that
-    oscillates, the updates of that bound are damped. `covariance` must have a positive diagonal.
+    oscillates, the updates of that bound are damped, and where it still does not converge, its
+    sites are updated one at a time. `covariance` must have a positive diagonal.
     """
     scale = covariance.diagonal().sqrt()
     R = covariance / scale[:, None] / scale
+    # a posterior covariance is a difference, and rounding may have made it indefinite
+    _, jitter = cholesky(R, largest_jitter=0.1)
+    R = R + jitter * torch.eye(len(R), dtype=R.dtype)
     bound = (upper[:, None] - mean) / scale
-    k, n = bound.shape
-    tau, nu = torch.zeros_like(bound), torch.zeros_like(bound)
-    damping = torch.ones(k, dtype=bound.dtype)
-    change = torch.full((k,), torch.inf if n else 0.0, dtype=bound.dtype)
-    sweeps = torch.zeros(k, dtype=torch.int64)
-    marginal = _marginals(R, tau, nu)
-    for _ in range(MAX_SWEEPS):
-        active = change > TOLERANCE
-        if not active.any():
-            break
-        step = (damping * active)[:, None]
-        target_tau, target_nu = _matched_sites(marginal, nu, bound)
-        tau, nu = tau + step * (target_tau - tau), nu + step * (target_nu - nu)
-        previous, marginal = marginal, _marginals(R, tau, nu)
-        moved = torch.maximum(
-            (marginal.mean - previous.mean).abs(), (marginal.variance - previous.variance).abs()
-        ).amax(-1)
-        worse = active & (moved > change)
-        damping = torch.where(worse, (damping / 2).clamp_min(1 / 16), damping)
-        change = torch.where(active, moved, change)
-        sweeps += active
+    raised = (bound < LOWEST).sum(-1)
+    bound = bound.clamp_min(LOWEST)
+    sites, info = _parallel(R, bound)
+    for k in (~info.converged).nonzero().flatten().tolist():
+        (sites.tau[k], sites.nu[k]), sweeps, change = _sequential(R, bound[k])
+        info.sweeps[k] += sweeps
+        info.change[k], info.converged[k] = change, change <= TOLERANCE
+        info.sequential[k] = True
+    marginal = _marginals(R, *sites)
     gaussian = TruncatedGaussian(
         mean=mean + scale * marginal.mean,
         variance=covariance.diagonal() * marginal.variance,
@@ -83,7 +87,73 @@ def expectation_propagation(
         shift=marginal.shift,
         scale=scale,
     )
-    return gaussian, EPInfo(sweeps, change <= TOLERANCE, change, damping)
+    return gaussian, info._replace(raised=raised, jitter=jitter)
+
+
+class _Sites(NamedTuple):
+    tau: Tensor
+    nu: Tensor
+
+
+def _parallel(R: Tensor, bound: Tensor) -> tuple[_Sites, EPInfo]:
+    """Sweeps that update all sites at once, damped for a bound whose changes do not shrink."""
+    k, n = bound.shape
+    tau, nu = torch.zeros_like(bound), torch.zeros_like(bound)
+    damping = torch.ones(k, dtype=bound.dtype)
+    change = torch.full((k,), torch.inf if n else 0.0, dtype=bound.dtype)
+    sweeps = torch.zeros(k, dtype=torch.int64)
+    marginal = _marginals(R, tau, nu)
+    for _ in range(PARALLEL_SWEEPS):
+        active = change > TOLERANCE
+        if not active.any():
+            break
+        step = (damping * active)[:, None]
+        target = _matched_sites(marginal, nu, bound)
+        tau, nu = tau + step * (target.tau - tau), nu + step * (target.nu - nu)
+        if not (tau.isfinite() & nu.isfinite()).all():
+            change = torch.full_like(change, torch.inf)
+            break
+        previous, marginal = marginal, _marginals(R, tau, nu)
+        moved = _moved(previous, marginal, bound)
+        worse = active & (moved > change)
+        damping = torch.where(worse, (damping / 2).clamp_min(1 / 16), damping)
+        change = torch.where(active, moved, change)
+        sweeps += active
+    none = torch.zeros(k, dtype=torch.bool)
+    return _Sites(tau, nu), EPInfo(
+        sweeps, change <= TOLERANCE, change, damping, none, torch.zeros_like(sweeps), 0.0
+    )
+
+
+def _sequential(R: Tensor, bound: Tensor) -> tuple[_Sites, int, Tensor]:
+    """One site at a time for a single bound: slower, but it does not overshoot."""
+    sites = _Sites(torch.zeros_like(bound), torch.zeros_like(bound))
+    marginal = _marginals(R, sites.tau[None], sites.nu[None])
+    change = torch.tensor(torch.inf, dtype=R.dtype)
+    sweeps = 0
+    while sweeps < SEQUENTIAL_SWEEPS and change > TOLERANCE:
+        tau, nu = sites.tau.clone(), sites.nu.clone()
+        # the covariance is kept by rank-one updates within a sweep and made anew between sweeps
+        projected = marginal.root[0] @ R
+        Sigma, mu = R - projected.mT @ projected, marginal.mean[0].clone()
+        for i in range(len(bound)):
+            variance = Sigma[i, i].clamp_min(SMALLEST)
+            left_out = (1 - tau[i] * variance).clamp_min(SMALLEST)
+            here = _Marginals(mu[i], variance, left_out, marginal.root, marginal.shift)
+            target = _matched_sites(here, nu[i], bound[i])
+            d_tau, d_nu = target.tau - tau[i], target.nu - nu[i]
+            column, denominator = Sigma[:, i].clone(), 1 + d_tau * variance
+            # (Sigma^-1 + d_tau e e')^-1 and its mean [Rasmussen and Williams 2006, Eq. 3.70]
+            mu = mu + column * (d_nu - d_tau * mu[i]) / denominator
+            Sigma = Sigma - torch.outer(column, column) * (d_tau / denominator)
+            tau[i], nu[i] = target
+        if not (tau.isfinite() & nu.isfinite()).all():
+            break  # rounding has taken over: the last sound state is the best there is
+        sites = _Sites(tau, nu)
+        previous, marginal = marginal, _marginals(R, tau[None], nu[None])
+        change = _moved(previous, marginal, bound[None])[0]
+        sweeps += 1
+    return sites, sweeps, change
 
 
 class _Marginals(NamedTuple):
@@ -105,15 +175,23 @@ def _marginals(R: Tensor, tau: Tensor, nu: Tensor) -> _Marginals:
     inverse_root = torch.linalg.solve_triangular(L_B, identity.expand_as(L_B), upper=False)
     root = inverse_root * half[:, None, :]
     left_out = inverse_root.square().sum(-2)  # diagonal of B^-1
-    # variance = 1 - |root R|^2 = (1 - left_out) / tau: the second where the first would cancel
-    direct = 1 - (root @ R).square().sum(-2)
-    variance = torch.where(tau < 1, direct, (1 - left_out) / tau.clamp_min(1))
+    # variance = 1 - |root R|^2 = (1 - left_out) / tau: the second where its own site dominates,
+    # since there the first cancels; elsewhere the second does
+    direct = (1 - (root @ R).square().sum(-2)).clamp_min(SMALLEST)
+    dominated = left_out < 0.5
+    variance = torch.where(dominated, (1 - left_out) / torch.where(dominated, tau, 1), direct)
     R_nu = nu @ R
     shift = nu - (root.mT @ (root @ R_nu[:, :, None])).squeeze(-1)
     return _Marginals(shift @ R, variance, left_out, root, shift)
 
 
-def _matched_sites(marginal: _Marginals, nu: Tensor, bound: Tensor) -> tuple[Tensor, Tensor]:
+def _moved(before: _Marginals, after: _Marginals, bound: Tensor) -> Tensor:
+    """The largest change of a mean (relative to its bound) or variance, for each bound."""
+    mean = (after.mean - before.mean).abs() / bound.abs().clamp_min(1)
+    return torch.maximum(mean, (after.variance - before.variance).abs()).amax(-1)
+
+
+def _matched_sites(marginal: _Marginals, nu: Tensor, bound: Tensor) -> _Sites:
     """Sites whose product with the cavity has the moments of the cavity truncated at the bound."""
     # cavity: the marginal without its own site
     variance = marginal.variance / marginal.left_out
@@ -123,4 +201,6 @@ def _matched_sites(marginal: _Marginals, nu: Tensor, bound: Tensor) -> tuple[Ten
     standard = standard_truncation(beta)
     # 1/v_hat - 1/v = (explained / remaining) / v, and nu = tau m - r / (sd remaining)
     tau = standard.explained / standard.remaining / variance
-    return tau, tau * mean - standard.r / (sd * standard.remaining)
+    nu = tau * mean - standard.r / (sd * standard.remaining)
+    excess = (tau / MOST_PRECISE).clamp_min(1)
+    return _Sites(tau / excess, nu / excess)

@@ -36,6 +36,11 @@ class Normal:
         matrix = None if covariance is None else _read_covariance(covariance)
         object.__setattr__(self, "covariance", matrix)
 
+    def __repr__(self) -> str:
+        if self.std is not None:
+            return f"Normal({self.std})"
+        return f"Normal(covariance={self.covariance})"
+
     @property
     def independent(self) -> bool:
         return self.covariance is None

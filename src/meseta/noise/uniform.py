@@ -19,6 +19,9 @@ class Uniform:
     def __init__(self, half_width: Width) -> None:
         object.__setattr__(self, "half_width", read_width("Uniform half_width", half_width))
 
+    def __repr__(self) -> str:
+        return f"Uniform({self.half_width})"
+
     @property
     def independent(self) -> bool:
         return True

@@ -1,0 +1,111 @@
+"""Hostile states give a finite answer or a clear error, never NaN."""
+
+import pytest
+import torch
+
+from gp_models import kernel, model, normal, tensor, uniform, unit_box
+from meseta import Normal, Uniform
+from meseta.acquisition import NoisyInputEntropySearch
+from meseta.gp import RobustPosterior
+from meseta.recommend import nominal, recommend
+from meseta.suggest import suggest
+
+
+def data(n=8, d=2, seed=0):
+    return uniform(n, d, seed=seed), normal(n, seed=seed + 1)
+
+
+def near_duplicates():
+    X, y = data()
+    return torch.cat([X, X + 1e-9]), torch.cat([y, y + 1e-9])
+
+
+def conflicting_duplicates():
+    X, y = data()
+    return torch.cat([X, X]), torch.cat([y, y + 1])
+
+
+STATES = {
+    "duplicates": lambda: tuple(torch.cat([part, part]) for part in data()),
+    "nearly duplicate points": near_duplicates,
+    "duplicates that disagree": conflicting_duplicates,
+    "constant y": lambda: (data()[0], torch.full((8,), 3.0, dtype=torch.double)),
+    "all zero y": lambda: (data()[0], torch.zeros(8, dtype=torch.double)),
+    "large y": lambda: (data()[0], 1e9 * data()[1]),
+    "small y": lambda: (data()[0], 1e-9 * data()[1]),
+    "far from zero": lambda: (data()[0], 1e9 + data()[1]),
+    "one point": lambda: data(n=1),
+    "two points": lambda: data(n=2),
+    "an outlier": lambda: (data()[0], torch.cat([data()[1][:7], tensor([1e6])])),
+    "points outside the box": lambda: (data()[0] * 3 - 1, data()[1]),
+}
+LAWS = [Normal(0.1), Uniform(0.1), Normal(1e-9), Normal(1e3), Uniform(1e-9), Uniform(1e3)]
+
+
+@pytest.mark.parametrize("state", STATES)
+@pytest.mark.parametrize("law", [Normal(0.1), Uniform(0.1)], ids=repr)
+def test_an_iteration_survives(state, law):
+    X, y = STATES[state]()
+    bounds = unit_box(X.shape[1])
+    x, info = suggest(X, y, bounds, law, num_max_values=2)
+    assert x.isfinite().all()
+    assert ((x >= bounds[0]) & (x <= bounds[1])).all()
+    assert torch.tensor(info.maximize.value).isfinite()
+    posterior = RobustPosterior.from_model(info.model, law)
+    for optimum in (recommend(posterior, bounds), nominal(posterior, bounds)):
+        assert optimum.x.isfinite().all()
+        assert tensor([optimum.mean, optimum.std, optimum.nominal_mean]).isfinite().all()
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+@pytest.mark.parametrize("noise_variance", [1e-12, 1e-6, 1.0])
+@pytest.mark.parametrize("shape", ["se", "matern12", "matern52"])
+@pytest.mark.parametrize("state", ["duplicates", "nearly duplicate points", "one point"])
+def test_acquisition_is_finite_for_every_noise(law, noise_variance, shape, state):
+    X, y = STATES[state]()
+    fixed = torch.full_like(y, noise_variance)
+    gp = model(X, y, kernel(shape, [0.3] * X.shape[1], 1.0), fixed)
+    acq = NoisyInputEntropySearch(gp, law, unit_box(X.shape[1]), num_max_values=2)
+    assert finite_with_gradient(acq, torch.cat([uniform(5, X.shape[1], seed=9), X]))
+
+
+@pytest.mark.parametrize("g_star", [-1e9, -50.0, 0.0, 1e9])
+@pytest.mark.parametrize("noise_variance", [1e-12, 1e-3])
+def test_any_given_maximum_even_below_every_mean(g_star, noise_variance):
+    X, y = data(12)
+    gp = model(X, y, kernel("se", [0.3, 0.3], 1.0), torch.full_like(y, noise_variance))
+    values = tensor([g_star])
+    acq = NoisyInputEntropySearch(gp, Normal(0.1), unit_box(2), max_values=values)
+    assert finite_with_gradient(acq, torch.cat([uniform(5, 2, seed=9), X]))
+    given = acq.conditioned(X)
+    assert torch.stack([given.m_f, given.v_f, given.m_g, given.v_g]).isfinite().all()
+
+
+def test_twenty_dimensions():
+    X, y = data(30, 20)
+    x, _ = suggest(X, y, unit_box(20), Normal(0.05))
+    assert x.shape == (20,)
+    assert x.isfinite().all()
+
+
+def test_many_crowded_points_on_a_line():
+    X = torch.linspace(0, 1, 150, dtype=torch.double)[:, None]
+    y = torch.sin(9 * X[:, 0])
+    gp = model(X, y, kernel("se", [0.3], 1.0), torch.full_like(y, 1e-10))
+    acq = NoisyInputEntropySearch(gp, Normal(0.05), unit_box(1))
+    assert finite_with_gradient(acq, uniform(20, 1, seed=9))
+
+
+def test_a_repair_of_the_covariance_is_recorded():
+    X, y = STATES["duplicates"]()
+    gp = model(X, y, kernel("se", [3.0, 3.0], 1.0), torch.full_like(y, 1e-20))
+    acq = NoisyInputEntropySearch(gp, Normal(0.1), unit_box(2))
+    assert acq.info.jitter > 0
+    assert finite_with_gradient(acq, uniform(5, 2, seed=9))
+
+
+def finite_with_gradient(acq, x):
+    x = x.clone().requires_grad_()
+    alpha = acq(x[:, None])
+    (gradient,) = torch.autograd.grad(alpha.sum(), x)
+    return bool(alpha.isfinite().all() and (alpha >= 0).all() and gradient.isfinite().all())
