@@ -239,6 +239,39 @@ def test_strongly_correlated_components_agree_with_the_readable_twin(n, correlat
         assert_close(gaussian.variance[k], variance, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("gap", [1e-4, 1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize("height", [-3.0, -10.0, -20.0])
+def test_nearly_repeated_points_agree_with_the_readable_twin(gap, height):
+    n = 6
+    covariance = torch.full((n, n), 1 - gap, dtype=torch.double).fill_diagonal_(1.0)
+    mean = torch.linspace(-0.1, 0.1, n, dtype=torch.double)
+    gaussian, _ = expectation_propagation(mean, covariance, tensor([height]))
+    mu_1, Sigma_1 = truncate_by_ep(mean.numpy(), covariance.numpy(), height)
+    # rounding of the covariance, 1e-16 / gap of the little that is left, reaches both
+    assert_close(gaussian.mean[0], torch.from_numpy(mu_1), rtol=0, atol=1e-8)
+    variance = torch.from_numpy(np.diag(Sigma_1).copy())
+    assert_close(gaussian.variance[0], variance, rtol=1e-6, atol=0)
+
+
+def test_bounds_absurdly_far_below_the_mean_are_raised_and_counted():
+    mean, covariance = random_gaussian(7, 5)
+    gaussian, info = expectation_propagation(mean, covariance, tensor([-10.0, -1e6, -1e9]))
+    assert info.raised.tolist() == [0, 5, 5]
+    assert gaussian.mean.isfinite().all()
+    assert torch.all(gaussian.variance > 0)
+    assert_close(gaussian.mean[1], gaussian.mean[2], rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("height", [-30.0, -300.0, -1000.0, -1e5])
+@pytest.mark.parametrize("lengthscale", [0.3, 1.0, 3.0])
+def test_smooth_paths_far_above_the_bound_end_finite(height, lengthscale):
+    x = torch.from_numpy(np.random.default_rng(0).uniform(size=20))
+    covariance = (-0.5 * (x[:, None] - x) ** 2 / lengthscale**2).exp() + 1e-12 * torch.eye(20)
+    gaussian, _ = expectation_propagation(torch.zeros(20).double(), covariance, tensor([height]))
+    assert gaussian.mean.isfinite().all()
+    assert torch.all(gaussian.variance > 0)
+
+
 def sites(gaussian, R, k):
     """tau and nu of bound k: what was added to the precision R^-1 and precision-mean 0 of z."""
     W = gaussian.root[k].T @ gaussian.root[k]

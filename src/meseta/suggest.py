@@ -25,13 +25,13 @@ class SuggestInfo(NamedTuple):
 
 
 def suggest(
-    X: Float[Tensor, "n d"],
-    y: Float[Tensor, " n"],
-    bounds: Float[Tensor, "2 d"],
+    X: Tensor,
+    y: Tensor,
+    bounds: Tensor,
     noise: NoiseLaw,
     *,
     seed: int = 0,
-    X_pending: Float[Tensor, "p d"] | None = None,
+    X_pending: Tensor | None = None,
     num_max_values: int = 1,
     sampler: Sampler = "pathwise",
     prior: Prior = "default",
@@ -40,8 +40,20 @@ def suggest(
 ) -> tuple[Float[Tensor, " d"], SuggestInfo]:
     """The point that NES-EP would evaluate next, given y = f(X) + noise; all in raw units.
 
-    Maximises: negate y to minimise. `previous` are the hyper-parameters of an earlier iteration
-    (`info.fit.hyperparameters`), from which the fit starts.
+    Maximises: negate y to minimise.
+
+    Args:
+        X, y: The data, (n, d) and (n,).
+        bounds: The box, (2, d).
+        noise: The law of xi.
+        seed: Of everything random in this iteration.
+        X_pending: Points under evaluation, (p, d).
+        num_max_values: K, how many values of g* to average over.
+        sampler: Of the paths whose maxima are the values of g*.
+        prior: Of the lengthscales, see `fit_surrogate`.
+        noise_variance: Of the observations; None: inferred.
+        previous: Hyper-parameters of an earlier iteration (`info.fit.hyperparameters`), from
+            which the fit starts.
     """
     model, fit = fit_surrogate(
         X, y, bounds, noise, prior=prior, noise_variance=noise_variance, previous=previous

@@ -51,9 +51,9 @@ class FitInfo(NamedTuple):
 
 
 def fit_surrogate(
-    X: Float[Tensor, "n d"],
-    y: Float[Tensor, " n"],
-    bounds: Float[Tensor, "2 d"],
+    X: Tensor,
+    y: Tensor,
+    bounds: Tensor,
     noise: NoiseLaw | None = None,
     *,
     prior: Prior = "default",
@@ -63,8 +63,8 @@ def fit_surrogate(
     """A SingleTaskGP with squared exponential kernel, its hyper-parameters at their MAP values.
 
     Args:
-        X, y: The data, raw.
-        bounds: The box that the inputs are normalised with.
+        X, y: The data, raw: (n, d) and (n,).
+        bounds: The box that the inputs are normalised with, (2, d).
         noise: The input noise; the prior "paper" relates the lengthscales to it.
         prior: "default" (weak, scaled with the dimension), or "paper": LogNormal(log sd, 0.07)
             around the input noise's standard deviation, as in the paper's published runs.

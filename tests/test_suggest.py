@@ -1,0 +1,116 @@
+"""Fit, suggest and recommend: one iteration, and a whole loop of them."""
+
+import math
+
+import pytest
+import torch
+
+from gp_models import normal, tensor, uniform, unit_box
+from meseta import Normal, Uniform
+from meseta.gp import RobustPosterior, fit_surrogate
+from meseta.recommend import nominal, recommend
+from meseta.suggest import suggest
+
+
+def sin_linear(x):
+    return torch.sin(5 * math.pi * x[:, 0] ** 2) + 0.5 * x[:, 0]
+
+
+def test_fit_learns_lengthscales_and_noise():
+    X = uniform(60, 2, seed=0)
+    y = torch.sin(8 * X[:, 0]) + 0.3 * X[:, 1] + 0.05 * normal(60, seed=1)
+    _, info = fit_surrogate(X, y, unit_box(2))
+    short, long = info.hyperparameters.lengthscale
+    assert short < 0.6 < long
+    raw_noise = info.hyperparameters.noise_variance * y.var()
+    assert 0.03**2 < raw_noise < 0.08**2
+
+
+def test_a_given_noise_variance_is_in_raw_units_and_kept():
+    X, y = uniform(8, 1, seed=0), 100 * normal(8, seed=1)
+    model, info = fit_surrogate(X, y, unit_box(1), noise_variance=4.0)
+    assert info.hyperparameters.noise_variance is None
+    posterior = RobustPosterior.from_model(model, Normal(0.1))
+    torch.testing.assert_close(posterior.noise_variance, tensor(4.0))
+
+
+def test_a_noise_variance_below_the_libraries_floor_is_kept():
+    X, y = uniform(5, 1, seed=0), normal(5, seed=1)
+    model, _ = fit_surrogate(X, y, unit_box(1), noise_variance=1e-12)
+    posterior = RobustPosterior.from_model(model, Normal(0.1))
+    torch.testing.assert_close(posterior.noise_variance, tensor(1e-12))
+
+
+def test_the_paper_s_prior_pins_lengthscales_to_the_noise():
+    bounds = tensor([[-10.0, 4.1, 0.0], [45.0, 5.0, 1.0]])
+    X = bounds[0] + uniform(12, 3, seed=0) * (bounds[1] - bounds[0])
+    law = Normal([5.5, 0.09, 0.0])
+    _, info = fit_surrogate(X, normal(12, seed=1), bounds, law, prior="paper")
+    noisy = info.hyperparameters.lengthscale[:2]
+    torch.testing.assert_close(noisy, tensor([0.1, 0.1]), rtol=0.3, atol=0)
+
+
+def test_a_warm_start_reaches_the_same_fit_in_fewer_iterations():
+    X = uniform(30, 2, seed=0)
+    y = torch.sin(5 * X).sum(-1) + 0.01 * normal(30, seed=1)
+    _, first = fit_surrogate(X[:29], y[:29], unit_box(2))
+    _, cold = fit_surrogate(X, y, unit_box(2))
+    _, warm = fit_surrogate(X, y, unit_box(2), previous=first.hyperparameters)
+    assert warm.warm
+    assert not cold.warm
+    assert warm.iterations < cold.iterations
+    assert warm.log_posterior == pytest.approx(cold.log_posterior, abs=1e-3)
+
+
+def test_a_suggestion_is_determined_by_its_seed():
+    X, y = uniform(6, 2, seed=0), normal(6, seed=1)
+    before = torch.get_rng_state()
+    first, again, other = (
+        suggest(X, y, unit_box(2), Uniform(0.1), seed=seed)[0] for seed in (3, 3, 4)
+    )
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_a_suggestion_beats_random_points_and_keeps_away_from_pending_ones():
+    X, y = uniform(8, 2, seed=0), normal(8, seed=1)
+    x, info = suggest(X, y, unit_box(2), Normal(0.1), num_max_values=3)
+    random_values = info.acquisition(uniform(500, 1, 2, seed=5))
+    assert info.maximize.value >= random_values.max() - 1e-9
+    other, _ = suggest(X, y, unit_box(2), Normal(0.1), num_max_values=3, X_pending=x[None])
+    assert (other - x).norm() > 1e-2
+
+
+def test_the_recommendation_is_the_maximum_of_the_mean_of_g():
+    X, y = uniform(9, 2, seed=0), normal(9, seed=1)
+    model, _ = fit_surrogate(X, y, unit_box(2))
+    posterior = RobustPosterior.from_model(model, Normal(0.1))
+    grid = torch.cartesian_prod(*[torch.linspace(0, 1, 201, dtype=torch.double)] * 2)
+    moments = posterior.joint(grid)
+    robust, tallest = recommend(posterior, unit_box(2)), nominal(posterior, unit_box(2))
+    assert robust.mean >= moments.m_g.max() - 1e-9
+    assert tallest.nominal_mean >= moments.m_f.max() - 1e-9
+    assert robust.mean >= tallest.mean
+    assert tallest.nominal_mean >= robust.nominal_mean
+
+
+def test_the_loop_finds_the_plateau_and_not_the_needle():
+    """Sin + Linear: the tallest point is at 0.95, the robust optimum at 0.311 (g = 1.0421)."""
+    law, bounds = Normal(0.05), unit_box(1)
+    X = uniform(3, 1, seed=2)
+    y, previous = sin_linear(X), None
+    for iteration in range(15):
+        x, info = suggest(X, y, bounds, law, seed=iteration, previous=previous)
+        previous = info.fit.hyperparameters
+        X, y = torch.cat([X, x[None]]), torch.cat([y, sin_linear(x[None])])
+    model, _ = fit_surrogate(X, y, bounds, previous=previous)
+    best = recommend(RobustPosterior.from_model(model, law), bounds)
+    assert best.x.item() == pytest.approx(0.3111, abs=5e-3)
+    assert best.mean == pytest.approx(1.0421, abs=1e-3)
+    # 0.31 is also what the gradient of the exact g says, by quadrature
+    xi = torch.linspace(-8, 8, 4001, dtype=torch.double) * 0.05
+    weight = torch.exp(-0.5 * (xi / 0.05) ** 2)
+    weight = weight / weight.sum()
+    exact = sin_linear((best.x + xi)[:, None]) @ weight
+    assert exact.item() == pytest.approx(1.0420977, abs=1e-4)
