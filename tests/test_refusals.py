@@ -133,7 +133,7 @@ def test_fitting_refuses_what_it_cannot_use():
         fit_surrogate(X, Y, unit_box(1))
     with pytest.raises(ValueError, match="below its upper bound"):
         fit_surrogate(X, Y, unit_box(2).flip(0))
-    with pytest.raises((TypeError, ValueError), match="'default'.*'paper'"):
+    with pytest.raises((TypeError, ValueError), match=r"'default'.*'paper'"):
         fit_surrogate(X, Y, unit_box(2), prior="guess")
     with pytest.raises(ValueError, match="give noise"):
         fit_surrogate(X, Y, unit_box(2), prior="paper")

@@ -8,17 +8,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from meseta.noise import Normal, Uniform
-    from meseta.recommend import recommend
-    from meseta.suggest import suggest
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Normal", "Uniform", "recommend", "suggest"]
+__all__ = ["Normal", "Uniform"]
 
 _HOMES = {
     "Normal": "meseta.noise",
     "Uniform": "meseta.noise",
-    "recommend": "meseta.recommend",
-    "suggest": "meseta.suggest",
 }
 
 

@@ -1,0 +1,173 @@
+"""What one iteration costs: NES-EP beside BoTorch's LogEI and its robust route, in one run.
+
+    python benchmarks/step.py [--sizes 20,1 30,3] [--repeats 5]
+
+One thread, medians over the repeats, milliseconds. Read the ratios: absolute figures depend on the
+machine and on what else it does. All routes share the data and the fitted model. LogEI and the
+robust route (qLogNEI with InputPerturbation and Expectation, 16 and 64 Sobol perturbations) are
+maximised by BoTorch's optimize_acqf with 10 restarts and 256 raw samples.
+"""
+
+import argparse
+import platform
+import resource
+import statistics
+import time
+import warnings
+
+import botorch
+import torch
+from botorch.acquisition import LogExpectedImprovement, qLogNoisyExpectedImprovement
+from botorch.acquisition.risk_measures import Expectation
+from botorch.models import SingleTaskGP
+from botorch.models.transforms import InputPerturbation, Standardize
+from botorch.optim import optimize_acqf
+from botorch.utils.sampling import draw_sobol_normal_samples
+
+from meseta import Normal
+from meseta.acquisition import NoisyInputEntropySearch
+from meseta.acquisition.given_max import given_max
+from meseta.acquisition.maximize import maximize_acquisition
+from meseta.acquisition.nes import NUM_FEATURES, NUM_PATHS
+from meseta.gp import RobustPosterior, fit_surrogate
+from meseta.gp.maxima import maximize_paths, percentile_values
+from meseta.gp.paths import sample_paths
+
+SIZES = [(20, 1), (30, 3), (100, 3), (100, 6), (1000, 6)]
+NOISE = 0.05
+
+
+def problem(n, d):
+    """Smooth data in the unit cube."""
+    X = torch.rand(n, d, dtype=torch.double, generator=torch.Generator().manual_seed(0))
+    return X, torch.sin(6 * X).sum(-1) + X.square().sum(-1)
+
+
+class Stopwatch:
+    """Medians of named parts over repeats."""
+
+    def __init__(self):
+        self.seconds = {}
+
+    def __call__(self, name, part):
+        start = time.perf_counter()
+        result = part()
+        self.seconds.setdefault(name, []).append(time.perf_counter() - start)
+        return result
+
+    def milliseconds(self, name):
+        return 1e3 * statistics.median(self.seconds[name])
+
+
+def nes_step(clock, model, bounds, seed):
+    """The parts of NoisyInputEntropySearch and of its maximisation, one by one."""
+    generator = torch.Generator().manual_seed(seed)
+    robust = clock("posterior", lambda: RobustPosterior.from_model(model, Normal(NOISE)))
+    paths = clock("paths", lambda: sample_paths(robust.core, NUM_PATHS, NUM_FEATURES, generator))
+    box = robust.units.x_to_model(bounds)
+    maxima = clock("maxima", lambda: maximize_paths(paths, box, generator))
+    g_star = percentile_values(maxima.value, 1)
+    clock("EP", lambda: given_max(robust.core, g_star))
+    values = robust.units.y_to_raw(g_star)
+    acquisition = NoisyInputEntropySearch(model, Normal(NOISE), bounds, max_values=values)
+    extra = robust.units.x_to_raw(maxima.x)
+    clock("maximise", lambda: maximize_acquisition(acquisition, bounds, generator, extra))
+    raw = torch.rand(256, 1, bounds.shape[1], dtype=torch.double, generator=generator)
+    with torch.no_grad():
+        clock("256 values", lambda: acquisition(raw))
+
+
+def optimise(acquisition, bounds):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return optimize_acqf(acquisition, bounds, q=1, num_restarts=10, raw_samples=256)
+
+
+def log_ei(model, y, bounds):
+    return optimise(LogExpectedImprovement(model, best_f=y.max()), bounds)
+
+
+def robust_route(model, X, y, bounds, num_perturbations):
+    d = X.shape[1]
+    perturbations = NOISE * draw_sobol_normal_samples(d, num_perturbations, dtype=X.dtype, seed=0)
+    perturbed = SingleTaskGP(
+        X,
+        y[:, None],
+        likelihood=model.likelihood,
+        covar_module=model.covar_module,
+        mean_module=model.mean_module,
+        input_transform=InputPerturbation(perturbations),
+        outcome_transform=Standardize(1),
+    ).eval()
+    acquisition = qLogNoisyExpectedImprovement(
+        perturbed, X, objective=Expectation(num_perturbations), prune_baseline=True
+    )
+    return optimise(acquisition, bounds)
+
+
+def measure(n, d, repeats):
+    X, y = problem(n, d)
+    bounds = torch.stack([torch.zeros(d), torch.ones(d)]).double()
+    clock = Stopwatch()
+    model, _ = fit_surrogate(X, y, bounds)
+    for seed in range(repeats):
+        torch.manual_seed(seed)
+        clock("fit", lambda: fit_surrogate(X, y, bounds))
+        nes_step(clock, model, bounds, seed)
+        clock("LogEI", lambda: log_ei(model, y, bounds))
+    if n <= 100:
+        for copies, times in ((16, min(repeats, 3)), (64, 1)):
+            for _ in range(times):
+                clock(f"robust {copies}", lambda c=copies: robust_route(model, X, y, bounds, c))
+    return clock
+
+
+PARTS = ("posterior", "paths", "maxima", "EP", "maximise")
+
+
+def report(n, d, clock):
+    ms = clock.milliseconds
+    step = sum(ms(part) for part in PARTS)
+    iteration, rival = ms("fit") + step, ms("fit") + ms("LogEI")
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    line = f"{f'({n},{d})':>9} {ms('fit'):8.0f} |"
+    line += "".join(f" {ms(part):9.1f}" for part in PARTS)
+    line += f" {step:8.0f} | {ms('LogEI'):7.0f} | {iteration:9.0f} {iteration / rival:8.2f} |"
+    for copies in (16, 64):
+        if f"robust {copies}" in clock.seconds:
+            robust = ms(f"robust {copies}")
+            line += f" {robust:7.0f} ({robust / step:5.1f} x)"
+        else:
+            line += f" {'-':>17}"
+    return f"{line} | {ms('256 values'):8.1f} | {peak:5.2f}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--sizes", nargs="+", default=[f"{n},{d}" for n, d in SIZES])
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    print(
+        f"Python {platform.python_version()}, torch {torch.__version__}, "
+        f"botorch {botorch.__version__}, one thread, milliseconds\n"
+    )
+    print(
+        f"{'(n,d)':>9} {'fit':>8} |"
+        + "".join(f" {part:>9}" for part in PARTS)
+        + f" {'step':>8} | {'LogEI':>7} | {'iteration':>9} {'/ LogEI':>8} |"
+        + f" {'robust 16':>17} {'robust 64':>17} | {'256 val.':>8} | {'GiB':>5}"
+    )
+    for size in options.sizes:
+        n, d = (int(part) for part in size.split(","))
+        repeats = options.repeats if n <= 100 else 1
+        print(report(n, d, measure(n, d, repeats)), flush=True)
+    print(
+        "\nstep: NES-EP without the fit; iteration: fit and step, and beside it its ratio to fit and "
+        "LogEI;\nrobust 16, 64: BoTorch's robust step with that many perturbed copies, and how many "
+        "of our steps it is;\n256 val.: the acquisition at 256 points; GiB: peak memory so far."
+    )
+
+
+if __name__ == "__main__":
+    main()
