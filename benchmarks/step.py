@@ -163,9 +163,9 @@ def main():
         repeats = options.repeats if n <= 100 else 1
         print(report(n, d, measure(n, d, repeats)), flush=True)
     print(
-        "\nstep: NES-EP without the fit; iteration: fit and step, and beside it its ratio to fit and "
-        "LogEI;\nrobust 16, 64: BoTorch's robust step with that many perturbed copies, and how many "
-        "of our steps it is;\n256 val.: the acquisition at 256 points; GiB: peak memory so far."
+        "\nstep: NES-EP without the fit; iteration: fit and step, its ratio to fit and LogEI;\n"
+        "robust 16, 64: BoTorch's robust step with that many copies, and how many of our steps "
+        "it is;\n256 val.: the acquisition at 256 points; GiB: peak memory so far."
     )
 
 

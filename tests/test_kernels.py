@@ -198,20 +198,30 @@ def test_matern_with_correlated_noise_is_within_a_few_percent_of_the_prior_varia
         assert torch.all((at(values, delta) - draws.mean(-1)).abs() <= 0.03 + error)
 
 
-def test_correlated_noise_without_closed_form_is_smoothed_as_the_law_of_its_nodes():
-    shapes = ("matern32", "se", "matern32")
-    base = StationaryKernel(tensor(1.4), shapes, tensor([0.7, 0.5, 0.9]))
+def test_correlated_noise_is_split_into_independent_and_common_parts():
     root = torch.randn(3, 3, generator=torch.Generator().manual_seed(3), dtype=torch.double) / 4
     law = Normal(covariance=root @ root.T)
-    kernel = smooth(base, law)
-    xi, weights = law.nodes(64)
-    A, B = torch.randn(2, 4, 3, generator=torch.Generator().manual_seed(4), dtype=torch.double)
-    k_gf, k_g = kernel.k_gf(A, B), kernel.k_g(A, B)
-    for i in range(4):
-        assert_close(k_gf[i], weights @ kernel.k_f(A[i] + xi, B), rtol=1e-12, atol=0)
-        for j in range(4):
-            exact = weights @ kernel.k_f(A[i] + xi, B[j] + xi) @ weights
-            assert k_g[i, j].item() == pytest.approx(exact.item(), rel=1e-12)
+    independent, nodes, weights = law.split()
+    common = nodes.T * weights @ nodes
+    assert_close(independent.covariance_matrix + common, law.covariance_matrix)
+    assert torch.linalg.matrix_rank(common, rtol=1e-9) < 3
+
+
+def test_two_correlated_parameters_need_one_common_dimension_only():
+    """Gauss-Hermite in one dimension over closed forms: as good as exact for smooth kernels."""
+    base = StationaryKernel(tensor(1.4), ("matern52", "matern52"), tensor([0.7, 0.5]))
+    law = Normal(covariance=[[0.04, 0.024], [0.024, 0.09]])
+    independent, nodes, _ = law.split()
+    assert torch.linalg.matrix_rank(nodes, rtol=1e-9) == 1
+    t = torch.linspace(-9, 9, 4001, dtype=torch.double)
+    weight = (-0.5 * t.square()).exp()
+    step = nodes[nodes[:, 0].argmax()] / tensor(hermegauss(24)[0]).max()
+    apart = smooth(base, independent)
+    A = torch.randn(5, 2, generator=torch.Generator().manual_seed(4), dtype=torch.double)
+    B = torch.zeros(1, 2, dtype=torch.double)
+    for a, value in zip(A, smooth(base, law).k_gf(A, B), strict=True):
+        exact = weight @ apart.k_gf(a + t[:, None] * step, B)[:, 0] / weight.sum()
+        assert value.item() == pytest.approx(exact.item(), abs=1e-9)
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def _direction(B: Tensor, g: Tensor, free: Tensor, fresh: Tensor) -> Tensor:
     newton = torch.linalg.solve(restricted, g)
     direction = torch.where(fresh[:, None], g, newton)
     longest = direction.abs().amax(-1).clamp_min(1e-300)
-    limit = torch.where(fresh, FIRST_STEP, 1.0)
+    limit = torch.ones_like(longest).masked_fill(fresh, FIRST_STEP)
     return direction * (limit / longest).clamp_max(1)[:, None]
 
 
@@ -119,14 +119,17 @@ def _line_search(
         trial = (x[pending] + step[pending, None] * direction[pending]).clamp(0, 1)
         trial_value, trial_g = evaluate(problem[pending], trial)
         slope = (g[pending] * (trial - x[pending])).sum(-1)
-        accepted = trial_value >= value[pending] + ARMIJO * slope
+        # projection can turn a long step downhill; a shorter one is uphill again
+        uphill = slope > 0
+        accepted = uphill & (trial_value >= value[pending] + ARMIJO * slope)
         done = pending[accepted]
         x_new[done], value_new[done] = trial[accepted], trial_value[accepted]
         g_new[done], stepped[done] = trial_g[accepted], True
         # the parabola through value, slope and trial value has its top at this share of the step
-        top = slope / (2 * (slope - (trial_value - value[pending]))).clamp_min(1e-300)
-        step[pending] = step[pending] * top.clamp(0.1, 0.5)
-        pending = pending[~accepted & (top.clamp(0.1, 0.5) * slope > least_gain)]
+        curvature = (slope - (trial_value - value[pending])).clamp_min(1e-300)
+        share = torch.where(uphill, slope / (2 * curvature), 0.5).clamp(0.1, 0.5)
+        step[pending] = step[pending] * share
+        pending = pending[~accepted & (~uphill | (share * slope > least_gain))]
         if not len(pending):
             break
     return x_new, value_new, g_new, stepped

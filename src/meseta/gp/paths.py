@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from meseta.cholesky import cholesky
 from meseta.gp.joint import JointPosterior
 from meseta.kernels import SmoothedKernel
 from meseta.kernels.spectral import frequencies
@@ -86,6 +87,10 @@ def sample_paths(
     sampler: Sampler = "pathwise",
 ) -> SamplePaths:
     """Draw from p(f | D), by pathwise conditioning or with the paper's sparse-spectrum GP."""
+    if num_paths < 1 or num_features < 1:
+        raise ValueError(
+            f"num_paths and num_features must be at least 1, got {num_paths} and {num_features}"
+        )
     if sampler == "pathwise":
         return _pathwise(posterior, num_paths, num_features, generator)
     if sampler == "sparse-spectrum":
@@ -129,9 +134,8 @@ def _sparse_spectrum(
     Phi = amplitude * (posterior.X @ omega.T + b).cos()
     w = torch.randn(num_paths, num_features, generator=generator, dtype=torch.double)
     residual = posterior.y - posterior.mean - w @ Phi.T - _noise(posterior, num_paths, generator)
-    # eps has at least the jitter's variance, so this is as well conditioned as K itself
-    gram = Phi @ Phi.T + torch.diag(_observation_variance(posterior))
-    a = w + torch.cholesky_solve(residual.T, torch.linalg.cholesky(gram)).T @ Phi
+    L, _ = cholesky(Phi @ Phi.T + torch.diag(_observation_variance(posterior)))
+    a = w + torch.cholesky_solve(residual.T, L).T @ Phi
     update = torch.zeros(num_paths, len(posterior.X), dtype=torch.double)
     # cos(omega x + b) = cos(b) cos(omega x) - sin(b) sin(omega x)
     return _smoothed(posterior, omega, amplitude * a * b.cos(), -amplitude * a * b.sin(), update)
@@ -163,4 +167,5 @@ def _noise(posterior: JointPosterior, num_paths: int, generator: torch.Generator
 
 def _observation_variance(posterior: JointPosterior) -> Tensor:
     """The noise that K was factorised with, jitter included."""
-    return posterior.L.square().sum(-1) - posterior.kernel.kernel.variance
+    noise = posterior.noise_variance
+    return noise + posterior.jitter * (posterior.kernel.kernel.variance + noise.mean())

@@ -13,7 +13,7 @@ from meseta.inference.truncated import standard_truncation
 PARALLEL_SWEEPS = 60
 SEQUENTIAL_SWEEPS = 30
 # Change of the standardised means and variances from one sweep to the next.
-TOLERANCE = 1e-11
+TOLERANCE = 5e-11
 # Bounds further below the prior mean than this many standard deviations are raised to it. The
 # mass below is 1e-197: no sampled maximum lies so low, only one that a user gives.
 LOWEST = -30.0
@@ -77,7 +77,8 @@ def expectation_propagation(
     for k in (~info.converged).nonzero().flatten().tolist():
         (sites.tau[k], sites.nu[k]), sweeps, change = _sequential(R, bound[k])
         info.sweeps[k] += sweeps
-        info.change[k], info.converged[k] = change, change <= TOLERANCE
+        capped = sites.tau[k].max() >= MOST_PRECISE
+        info.change[k], info.converged[k] = change, (change <= TOLERANCE) & ~capped
         info.sequential[k] = True
     marginal = _marginals(R, *sites)
     gaussian = TruncatedGaussian(
@@ -120,8 +121,9 @@ def _parallel(R: Tensor, bound: Tensor) -> tuple[_Sites, EPInfo]:
         change = torch.where(active, moved, change)
         sweeps += active
     none = torch.zeros(k, dtype=torch.bool)
+    converged = (change <= TOLERANCE) & (tau < MOST_PRECISE).all(-1)
     return _Sites(tau, nu), EPInfo(
-        sweeps, change <= TOLERANCE, change, damping, none, torch.zeros_like(sweeps), 0.0
+        sweeps, converged, change, damping, none, torch.zeros_like(sweeps), 0.0
     )
 
 

@@ -7,11 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-# From t = -beta = 20 on, the asymptotic series in 1/t^2 has more digits than the plain formula.
-FAR = 20.0
+# From t = -beta = 12 on, the asymptotic series in 1/t^2 has more digits than the plain formula.
+FAR = 12.0
+# From beta = 50 on, phi(beta) underflows: a bound that far above changes nothing.
+INERT = 50.0
 
 
-def _asymptotic_series(num: int) -> tuple[list[int], list[int]]:
+def _asymptotic_series(num: int) -> tuple[list[float], list[float]]:
     """Coefficients of S and D in u = 1/t^2: r = t (1 + u S(u)) and 1 - r (r - t) = u D(u).
 
     Phi(-t) / phi(t) = sum_k (-1)^k (2k - 1)!! u^k / t [Abramowitz and Stegun 26.2.12], and
@@ -25,11 +27,12 @@ def _asymptotic_series(num: int) -> tuple[list[int], list[int]]:
         ratio.append(-sum(mills[j] * ratio[k - j] for j in range(1, k + 1)))
     S = ratio[1:]
     product = [sum(ratio[j] * S[k - j] for j in range(k + 1)) for k in range(num + 1)]
-    return S[:num], [-c for c in product[1:]]  # 1 - ratio * S, whose constant term is 0
+    # 1 - ratio * S has no constant term
+    return [float(c) for c in S[:num]], [-float(c) for c in product[1:]]
 
 
-# at t = 20 the twelfth term is below 1e-13 of the first
-_S, _D = _asymptotic_series(12)
+# at t = 12 the terms fall until the seventieth; the thirtieth is below 1e-14 of the first
+_S, _D = _asymptotic_series(30)
 
 
 class TruncatedMoments(NamedTuple):
@@ -44,7 +47,7 @@ class _Standard(NamedTuple):
     """Of z ~ N(0, 1) given z <= beta, with r = phi(beta) / Phi(beta)."""
 
     r: Tensor  # -E z
-    gap: Tensor  # beta - E z = r + beta
+    gap: Tensor  # beta - E z = r + beta, for beta up to INERT
     explained: Tensor  # r (r + beta)
     remaining: Tensor  # 1 - r (r + beta)
 
@@ -69,8 +72,10 @@ def truncate_above(
 
 def standard_truncation(beta: Float[Tensor, "*batch"]) -> _Standard:
     """r = phi / Phi and what follows from it, without cancellation for beta << 0."""
+    beta = beta.clamp_max(INERT)
     r = _hazard(beta.clamp_min(-FAR))
-    near = _Standard(r, r + beta, r * (r + beta), 1 - r * (r + beta))
+    explained = r * (r + beta)
+    near = _Standard(r, r + beta, explained, 1 - explained)
     if not (beta < -FAR).any():
         return near
     t = (-beta).clamp_min(FAR)
@@ -88,7 +93,7 @@ def _hazard(beta: Tensor) -> Tensor:
     return torch.where(beta < 0, below, density / torch.special.ndtr(above))
 
 
-def _horner(coefficients: list[int], u: Tensor) -> Tensor:
+def _horner(coefficients: list[float], u: Tensor) -> Tensor:
     total = torch.zeros_like(u)
     for coefficient in reversed(coefficients):
         total = total * u + coefficient

@@ -146,7 +146,7 @@ class UniformNoise:
         p = POLYNOMIAL[self.shape]
         s = _scaled(self.shape, self.lengthscale, delta)
         eta = _scaled(self.shape, self.lengthscale, self.half_width)
-        within = torch.minimum(s, eta)
+        within = torch.where(s < eta, s, eta)
         inside = (_integral(p, eta + within) + _integral(p, eta - within)) / (2 * eta)
         return torch.where(s < eta, inside, _beyond(p, s, eta, _box_moments(eta, len(p)))).prod(-1)
 
@@ -154,7 +154,7 @@ class UniformNoise:
         p = POLYNOMIAL[self.shape]
         s = _scaled(self.shape, self.lengthscale, delta)
         reach = 2 * _scaled(self.shape, self.lengthscale, self.half_width)
-        within = torch.minimum(s, reach)
+        within = torch.where(s < reach, s, reach)
         second_difference = (
             _double_integral(p, reach + within)
             - 2 * _double_integral(p, within)
@@ -186,7 +186,7 @@ def _beyond(p: tuple[float, ...], s: Tensor, reach: Tensor, moments: list[Tensor
 
     `moments` are E v^j exp(-(v + reach)); the factor exp(reach - s) is never above 1.
     """
-    s = torch.maximum(s, reach)
+    s = torch.where(s < reach, reach, s)
     total = torch.zeros_like(s)
     for i, p_i in enumerate(p):
         for j in range(i + 1):

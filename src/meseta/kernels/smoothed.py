@@ -71,14 +71,14 @@ def smooth(kernel: StationaryKernel, law: NoiseLaw) -> SmoothedKernel:
         return SmoothedKernel(kernel, law, _independent_factors(kernel, law))
     everything = list(range(len(kernel.lengthscale)))
     joint: Factor
-    if isinstance(law, Normal) and set(kernel.shapes) == {"se"}:
+    if not isinstance(law, Normal):
+        still = Normal([0.0] * len(everything))
+        joint = JointNodes(_independent_factors(kernel, still), *law.nodes(JOINT_NODES))
+    elif set(kernel.shapes) == {"se"}:
         joint = squared_exponential.CorrelatedNormalNoise(kernel.lengthscale, law.covariance_matrix)
     else:
-        bases = tuple(
-            (dims, _unperturbed(shape, kernel.lengthscale[dims]))
-            for shape, dims in _dims_by(kernel.shapes).items()
-        )
-        joint = JointNodes(bases, *law.nodes(JOINT_NODES))
+        independent, nodes, weights = law.split()
+        joint = JointNodes(_independent_factors(kernel, independent), nodes, weights)
     return SmoothedKernel(kernel, law, ((everything, joint),))
 
 

@@ -108,7 +108,8 @@ class UniformNoise:
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         z, reach = delta / self.lengthscale, 2 * self.half_width / self.lengthscale
         # H(z) = sqrt(pi/2) |z| + tail(z), and the second difference of |z| is exact
-        triangle = 2 * (reach - z.abs()).clamp_min(0)
+        inside = reach - z.abs()
+        triangle = inside + inside.abs()  # 2 max(inside, 0), with half the slope at the tie
         tails = _tail(z + reach) - 2 * _tail(z) + _tail(z - reach)
         return ((math.sqrt(math.pi / 2) * triangle + tails) / reach**2).prod(-1)
 

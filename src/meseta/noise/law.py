@@ -4,11 +4,12 @@ import math
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-Width = float | Sequence[float] | Tensor
+Width = float | int | np.floating | Sequence[float | int] | Tensor | np.ndarray
 
 
 @runtime_checkable
@@ -61,32 +62,20 @@ class NoiseLaw(Protocol):
 
 def read_width(name: str, width: Width) -> float | tuple[float, ...]:
     """A width as a number or a tuple of numbers, refusing what cannot be one."""
-    if isinstance(width, Tensor):
-        width = width.tolist()
-    if isinstance(width, bool) or not isinstance(width, (int, float, Sequence)):
-        width = _from_array(name, width)
-    values = [width] if isinstance(width, (int, float)) else list(width)
-    if not values:
-        raise ValueError(f"{name} is empty; give one number, or one per parameter")
-    for value in values:
-        if isinstance(value, (str, bytes)) or not math.isfinite(value) or value < 0:
-            raise ValueError(
-                f"{name} must be finite and not negative, got {width!r}; "
-                "give it in the units of x, 0 for a parameter without noise"
-            )
-    if isinstance(width, (int, float)):
-        return float(width)
-    return tuple(float(value) for value in values)
-
-
-def _from_array(name: str, width: object) -> float | list[float]:
     try:
-        values: float | list[float] = torch.as_tensor(width, dtype=torch.double).tolist()
-    except (TypeError, ValueError, RuntimeError) as error:
+        values = torch.as_tensor(width, dtype=torch.double)
+    except (TypeError, ValueError, RuntimeError):
+        values = torch.empty(0, 0)
+    if values.ndim > 1 or not values.numel() or isinstance(width, (str, bytes, bool)):
         raise TypeError(
-            f"{name} must be a number or one number per parameter, got {width!r}"
-        ) from error
-    return values
+            f"{name} must be a number, or a list with one number per parameter, got {width!r}"
+        )
+    if not (values.isfinite() & (values >= 0)).all():
+        raise ValueError(
+            f"{name} must be finite and not negative, got {width!r}; "
+            "give it in the units of x, 0 for a parameter without noise"
+        )
+    return float(values) if values.ndim == 0 else tuple(values.tolist())
 
 
 def widths_in_dimension(

@@ -103,6 +103,21 @@ class Normal:
             (num,), 1 / num, dtype=torch.double
         )
 
+    def split(self) -> tuple["Normal", Float[Tensor, "num d"], Float[Tensor, " num"]]:
+        """xi as the sum of independent noise and of a common part, given as nodes and weights.
+
+        covariance = t diag(covariance) + A A', t the smallest eigenvalue of the correlation: the
+        common part has fewer dimensions than xi (one for two parameters).
+        """
+        Sigma = self.covariance_matrix
+        sd = torch.where(Sigma.diagonal() > 0, Sigma.diagonal(), 1).sqrt()
+        values, vectors = torch.linalg.eigh(Sigma / sd[:, None] / sd)
+        t = values[0].clamp(0, 1)
+        common = values - t > 1e-12
+        A = sd[:, None] * vectors[:, common] * (values[common] - t).sqrt()
+        nodes, weights = _standard_normal_nodes(A.shape[1])
+        return Normal(t.sqrt() * self.standard_deviation), nodes @ A.T, weights
+
     def _root(self) -> Float[Tensor, "d d"]:
         """A with A A' = covariance; symmetric, so that singular covariances have one too."""
         if self.std is not None:
@@ -116,7 +131,29 @@ def _quasi_random_normal(num: int, dimension: int) -> Float[Tensor, "num d"]:
     engine = torch.quasirandom.SobolEngine(dimension)
     half = engine.draw((num + 1) // 2 + 1, dtype=torch.double)[1:]  # the first is the corner 0
     normal = torch.special.ndtri(half)
-    return torch.cat([normal, -normal])[:num]
+    points = torch.cat([normal, -normal])[:num]
+    if num < 4 * dimension:
+        return points
+    # few points have too little variance: stretch them until it is the identity
+    covariance = points.T @ points / num
+    return torch.linalg.solve_triangular(
+        torch.linalg.cholesky(covariance).T, points, upper=True, left=False
+    )
+
+
+def _standard_normal_nodes(
+    dimension: int,
+) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
+    """About a hundred nodes: a product of Gauss-Hermite rules while that is few, Sobol beyond."""
+    per_dimension = {0: 1, 1: 24, 2: 10, 3: 5}.get(dimension)
+    if per_dimension is None:
+        num = 128
+        return _quasi_random_normal(num, dimension), torch.full((num,), 1 / num).double()
+    points, weights = (torch.from_numpy(a) for a in hermegauss(per_dimension))
+    weights = weights / weights.sum()
+    indices = torch.cartesian_prod(*[torch.arange(per_dimension)] * dimension)
+    indices = indices.reshape(-1, dimension)
+    return points[indices], weights[indices].prod(-1)
 
 
 def _read_covariance(covariance: Tensor | np.ndarray | list[list[float]] | Matrix) -> Matrix:
@@ -131,9 +168,12 @@ def _read_covariance(covariance: Tensor | np.ndarray | list[list[float]] | Matri
             f"covariance must be symmetric, got {matrix.tolist()}; "
             "average it with its transpose if that is what you mean"
         )
-    smallest = torch.linalg.eigvalsh(matrix).min()
+    variances = matrix.diagonal()
+    # as correlations, so that parameters of very different size count alike
+    scale = torch.where(variances > 0, variances, 1).sqrt()
+    smallest = torch.linalg.eigvalsh(matrix / scale[:, None] / scale).min()
     # eigvalsh is accurate to about d * 2e-16 of the largest eigenvalue
-    if smallest < -1e-12 * size:
+    if (variances < 0).any() or smallest < -1e-12 * len(matrix):
         raise ValueError(
             "covariance must be positive semi-definite, but its smallest eigenvalue is "
             f"{smallest:.3g}; check the correlations (each between -1 and 1, and consistent)"
