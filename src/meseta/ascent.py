@@ -15,8 +15,10 @@ from torch import Tensor
 # Sufficient increase [Nocedal and Wright 2006, Eq. 3.4], and the largest first step as a share
 # of the box: a gradient says nothing about how far to go.
 ARMIJO = 1e-4
-FIRST_STEP = 0.1
-MAX_HALVINGS = 12
+FIRST_STEP = 0.2
+OUTCLASSED = 10
+# Steps are shortened to this share of their first length at the most.
+SHORTEST = 1e-8
 
 Objective = Callable[[Int[Tensor, " a"], Float[Tensor, "a d"]], Float[Tensor, " a"]]
 
@@ -26,7 +28,7 @@ class Ascent(NamedTuple):
 
     x: Float[Tensor, "b d"]
     value: Float[Tensor, " b"]
-    iterations: int
+    iterations: int  # evaluations of the batch, less the first
     converged: int  # how many of the problems
 
 
@@ -35,6 +37,8 @@ def ascend(
     start: Float[Tensor, "b d"],
     bounds: Float[Tensor, "2 d"],
     *,
+    scale: Float[Tensor, " d"] | None = None,
+    compete: bool = False,
     max_iterations: int = 30,
     gradient_tolerance: float = 1e-6,
     value_tolerance: float = 1e-9,
@@ -42,112 +46,106 @@ def ascend(
     """A local maximum in the box for each of b problems, from b starting points.
 
     `objective(problem, x)` gives the value of problem[i] at x[i]; values never decrease, so a
-    problem ends at worst where it started. Tolerances are relative to the largest value at the
-    start: on the projected gradient (per width of the box) and on the gain of a step.
+    problem ends at worst where it started. `scale` is a length per dimension over which the
+    functions change alike (default: the width of the box); a good one saves half of the steps.
+    With `compete` only the highest of the maxima is wanted: a problem gives up when its last gain
+    would have to repeat OUTCLASSED times to reach the best value so far.
+    Tolerances are relative to the largest value at the start: on the projected gradient (per
+    scale) and on the gain of a step.
     """
     lower, width = bounds[0], bounds[1] - bounds[0]
+    scale = width if scale is None else torch.minimum(scale, width)
+    top = width / scale
 
     def evaluate(problem: Tensor, u: Tensor) -> tuple[Tensor, Tensor]:
         u = u.detach().requires_grad_()
         with torch.enable_grad():
-            value = objective(problem, lower + width * u)
+            value = objective(problem, lower + scale * u)
             (gradient,) = torch.autograd.grad(value.sum(), u)
         return value.detach(), gradient
 
     b, d = start.shape
-    u = ((start - lower) / width).clamp(0, 1)
-    value, gradient = evaluate(torch.arange(b), u)
-    size = value.abs().max().clamp_min(1e-300)
-    B = torch.eye(d, dtype=u.dtype).repeat(b, 1, 1)
+    problem = torch.arange(b)
+    x = ((start - lower) / scale).clamp(torch.zeros_like(top), top)
+    value, g = evaluate(problem, x)
+    end, end_value = x.clone(), value.clone()
+    size = max([1e-300, *value.abs().tolist()])
+    B = torch.eye(d, dtype=x.dtype).repeat(b, 1, 1)
     fresh = torch.ones(b, dtype=torch.bool)  # B carries no curvature yet
-    running = torch.arange(b)
-    for iteration in range(max_iterations):
-        g, x = gradient[running], u[running]
-        free = ~(((x <= 0) & (g < 0)) | ((x >= 1) & (g > 0)))
-        moving = (g * free).abs().amax(-1) > gradient_tolerance * size
-        running, g, x, free = running[moving], g[moving], x[moving], free[moving]
-        if not len(running):
-            return Ascent(lower + width * u, value, iteration, b)
-        direction = _direction(B[running], g, free, fresh[running])
-        x_new, value_new, gradient_new, stepped = _line_search(
-            evaluate, running, x, value[running], g, direction, value_tolerance * size
-        )
-        B[running], learned = _bfgs(B[running], x_new - x, g - gradient_new, fresh[running])
-        fresh[running] &= ~learned
-        gain = value_new - value[running]
-        u[running], value[running], gradient[running] = x_new, value_new, gradient_new
-        running = running[stepped & (gain > value_tolerance * size)]
-        if not len(running):
-            return Ascent(lower + width * u, value, iteration + 1, b)
-    return Ascent(lower + width * u, value, max_iterations, b - len(running))
+    direction, ended = _direction(B, g, x, top, fresh, gradient_tolerance * size)
+    step = torch.ones(b, dtype=x.dtype)
+    iteration = 0
+    while True:
+        if ended.any():
+            end[problem], end_value[problem] = x, value
+            keep = ~ended
+            problem, x, value, g, B = problem[keep], x[keep], value[keep], g[keep], B[keep]
+            fresh, direction, step = fresh[keep], direction[keep], step[keep]
+        if not len(problem) or iteration == max_iterations:
+            break
+        trial = (x + step[:, None] * direction).clamp(torch.zeros_like(top), top)
+        trial_value, trial_g = evaluate(problem, trial)
+        s, y = trial - x, g - trial_g
+        slope, gain = (g * s).sum(-1), trial_value - value
+        # projection can turn a long step downhill; a shorter one is uphill again
+        uphill = slope > 0
+        accepted = uphill & (gain >= ARMIJO * slope)
+        # the parabola through value, slope and trial value has its top at this share of the step
+        share = slope / (2 * (slope - gain).clamp_min(1e-300))
+        share = torch.where(uphill, share, 0.5).clamp(0.1, 0.5)
+        # once even the slope promises less than the tolerance, there is nothing left to find, or
+        # only rounding in the values
+        promise = torch.where(accepted, gain, share * slope)
+        ended = (promise <= value_tolerance * size) & uphill
+        B, fresh = _bfgs(B, s, y, fresh, accepted)
+        x = torch.where(accepted[:, None], trial, x)
+        g = torch.where(accepted[:, None], trial_g, g)
+        value = torch.where(accepted, trial_value, value)
+        step = torch.where(accepted, 1.0, step * share)
+        direction, flat = _direction(B, g, x, top, fresh, gradient_tolerance * size)
+        ended |= flat | (step < SHORTEST)
+        if compete:
+            best = max(float(end_value.max()), float(value.max()))
+            ended |= accepted & (value + OUTCLASSED * gain < best)
+        iteration += 1
+    end[problem], end_value[problem] = x, value
+    # rounding must not lead out of the box
+    inside = (lower + scale * end).clamp(bounds[0], bounds[1])
+    return Ascent(inside, end_value, iteration, b - len(problem))
 
 
-def _direction(B: Tensor, g: Tensor, free: Tensor, fresh: Tensor) -> Tensor:
-    """The quasi-Newton direction among the free coordinates, or the gradient before there is one.
+def _direction(
+    B: Tensor, g: Tensor, x: Tensor, top: Tensor, fresh: Tensor, least_slope: float
+) -> tuple[Tensor, Tensor]:
+    """The quasi-Newton direction among the free coordinates, and whether none has a slope left.
 
     B is restricted to the free coordinates before it is inverted, not after: otherwise a
     coordinate at its bound bends the direction of the others [Bertsekas 1982].
     """
+    free = ~(((x <= 0) & (g < 0)) | ((x >= top) & (g > 0)))
     g = g * free
-    restricted = B * free[:, :, None] * free[:, None, :] + torch.diag_embed((~free).to(B))
+    restricted = B * (free[:, :, None] & free[:, None, :]) + torch.diag_embed((~free).to(B))
     newton = torch.linalg.solve(restricted, g)
     direction = torch.where(fresh[:, None], g, newton)
     longest = direction.abs().amax(-1).clamp_min(1e-300)
     limit = torch.ones_like(longest).masked_fill(fresh, FIRST_STEP)
-    return direction * (limit / longest).clamp_max(1)[:, None]
+    return direction * (limit / longest).clamp_max(1)[:, None], g.abs().amax(-1) <= least_slope
 
 
-def _line_search(
-    evaluate: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
-    problem: Tensor,
-    x: Tensor,
-    value: Tensor,
-    g: Tensor,
-    direction: Tensor,
-    least_gain: Tensor,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Backtrack along the projected direction until the value increases enough.
-
-    Once even the slope promises less than `least_gain`, there is nothing left to find (or only
-    rounding in the values), and the problem stays where it is.
-    """
-    x_new, value_new, g_new = x.clone(), value.clone(), g.clone()
-    stepped = torch.zeros(len(x), dtype=torch.bool)
-    pending = torch.arange(len(x))
-    step = torch.ones(len(x), dtype=x.dtype)
-    for _ in range(MAX_HALVINGS):
-        trial = (x[pending] + step[pending, None] * direction[pending]).clamp(0, 1)
-        trial_value, trial_g = evaluate(problem[pending], trial)
-        slope = (g[pending] * (trial - x[pending])).sum(-1)
-        # projection can turn a long step downhill; a shorter one is uphill again
-        uphill = slope > 0
-        accepted = uphill & (trial_value >= value[pending] + ARMIJO * slope)
-        done = pending[accepted]
-        x_new[done], value_new[done] = trial[accepted], trial_value[accepted]
-        g_new[done], stepped[done] = trial_g[accepted], True
-        # the parabola through value, slope and trial value has its top at this share of the step
-        curvature = (slope - (trial_value - value[pending])).clamp_min(1e-300)
-        share = torch.where(uphill, slope / (2 * curvature), 0.5).clamp(0.1, 0.5)
-        step[pending] = step[pending] * share
-        pending = pending[~accepted & (~uphill | (share * slope > least_gain))]
-        if not len(pending):
-            break
-    return x_new, value_new, g_new, stepped
-
-
-def _bfgs(B: Tensor, s: Tensor, y: Tensor, fresh: Tensor) -> tuple[Tensor, Tensor]:
+def _bfgs(
+    B: Tensor, s: Tensor, y: Tensor, fresh: Tensor, accepted: Tensor
+) -> tuple[Tensor, Tensor]:
     """Update the Hessian of the negated function [Nocedal and Wright 2006, Eq. 6.19].
 
     Without positive curvature along s there is nothing to learn, and B stays.
     """
-    sy = (s * y).sum(-1)
-    learned = sy > 1e-10 * s.norm(dim=-1) * y.norm(dim=-1)
+    sy, yy = (s * y).sum(-1), (y * y).sum(-1)
+    learned = accepted & (sy > 1e-10 * ((s * s).sum(-1) * yy).sqrt())
     sy = torch.where(learned, sy, 1.0)[:, None, None]
     # the first update starts from a multiple of the identity [Eq. 6.20]
-    scale = y.square().sum(-1)[:, None, None] / sy
     identity = torch.eye(s.shape[-1], dtype=s.dtype)
-    B = torch.where((fresh & learned)[:, None, None], scale * identity, B)
-    Bs = B @ s[:, :, None]
+    start = torch.where(fresh[:, None, None], yy[:, None, None] / sy * identity, B)
+    Bs = start @ s[:, :, None]
     sBs = (s[:, None, :] @ Bs).clamp_min(1e-300)
-    updated = B - Bs @ Bs.mT / sBs + y[:, :, None] * y[:, None, :] / sy
-    return torch.where(learned[:, None, None], updated, B), learned
+    updated = start - Bs @ Bs.mT / sBs + y[:, :, None] * y[:, None, :] / sy
+    return torch.where(learned[:, None, None], updated, B), fresh & ~learned

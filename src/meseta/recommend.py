@@ -52,6 +52,7 @@ def _optimum(
         lambda _, x: mean(x),
         sweep[best],
         box,
+        scale=posterior.core.kernel.kernel.lengthscale,
         gradient_tolerance=1e-10,
         value_tolerance=1e-15,
         max_iterations=100,

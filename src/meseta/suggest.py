@@ -71,5 +71,6 @@ def suggest(
     # observations that tell about g* lie around the places where g may have its maximum
     maxima = acquisition.info.maxima
     extra = None if maxima is None else acquisition.robust.units.x_to_raw(maxima.x)
-    x, maximize = maximize_acquisition(acquisition, bounds, generator, extra)
+    lengthscale = acquisition.robust.lengthscale
+    x, maximize = maximize_acquisition(acquisition, bounds, generator, extra, lengthscale)
     return x, SuggestInfo(model, acquisition, fit, acquisition.info, maximize)

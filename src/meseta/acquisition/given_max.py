@@ -74,6 +74,9 @@ def _given_sites(
     state: GivenMax, x: Tensor, before: JointMoments, c: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Step 2: m_0 and v_0, the moments of g(x) given D and the sites, and v_g - v_0."""
+    if not len(state.sites):
+        shape = (len(state.g_star), len(x))
+        return before.m_g.expand(shape), before.v_g.expand(shape), torch.zeros(()).to(c)
     # C = k_g(X, x) - V'c, in the units of EP; v_0 = v_g - C'W C, m_0 = m_g + C'u
     C = (state.posterior.kernel.k_g(x, state.sites) - c @ state.V.mT) / state.truncated.scale
     removed = (state.truncated.root @ C.mT).square().sum(-2)

@@ -27,10 +27,13 @@ def maximize_acquisition(
     bounds: Float[Tensor, "2 d"],
     generator: torch.Generator,
     extra: Float[Tensor, "m d"] | None = None,
+    scale: Float[Tensor, " d"] | None = None,
     num_restarts: int = NUM_RESTARTS,
     raw_samples: int = RAW_SAMPLES,
 ) -> tuple[Float[Tensor, " d"], MaximizeInfo]:
     """The best of several local maxima, sought from Sobol points and from `extra` ones.
+
+    `scale` is a length per dimension over which the acquisition function changes alike.
 
     BoTorch's optimize_acqf does the same, but draws its starting points with global randomness
     and steps every restart separately.
@@ -45,8 +48,10 @@ def maximize_acquisition(
         lambda _, x: acquisition(x[:, None, :]),
         raw[chosen],
         bounds,
-        gradient_tolerance=1e-4,
-        value_tolerance=1e-6,
+        scale=scale,
+        compete=True,
+        gradient_tolerance=1e-3,
+        value_tolerance=1e-5,
     )
     best = ascent.value.argmax()
     info = MaximizeInfo(

@@ -6,15 +6,16 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from meseta.ascent import ascend
+from meseta.ascent import Ascent, ascend
 from meseta.gp.paths import SamplePaths
 from meseta.sobol import sobol
 
-# Points of the Sobol sweep, and the best of them that are refined, per path.
+# Points of the Sobol sweep.
 SWEEP = 512
-STARTS = 2
 # Points whose values of g correlate more than this are taken to lie on one hill.
 SAME_HILL = 0.3
+# A refinement ends when a step gains less than this share of the spread between the maxima.
+PRECISION = 1e-4
 
 
 class Maxima(NamedTuple):
@@ -30,23 +31,37 @@ def maximize_paths(
     bounds: Float[Tensor, "2 d"],
     generator: torch.Generator,
 ) -> Maxima:
-    """Maximise all paths of g at once: a Sobol sweep, then ascent from its best points."""
+    """Maximise all paths of g at once: a Sobol sweep, then ascent from its best points.
+
+    Each path climbs from its best point, and again from its best point on another hill if that
+    could catch up: if it lies no deeper below than the largest gain of all the first climbs.
+    """
     with torch.no_grad():
         sweep = torch.cat([sobol(bounds, SWEEP, generator), _inside(paths.X, bounds)])
-        best = _distinct_tops(paths, sweep)
-    num_paths = len(best)
-    path = torch.arange(num_paths).repeat_interleave(STARTS)
-    ascent = ascend(
-        lambda problem, x: paths.g_of(path[problem], x),
-        sweep[best.reshape(-1)],
-        bounds,
-        gradient_tolerance=1e-5,
-        value_tolerance=1e-8,
-    )
-    value, x = ascent.value.view(num_paths, STARTS), ascent.x.view(num_paths, STARTS, -1)
-    top = value.argmax(-1)
-    every = torch.arange(num_paths)
-    return Maxima(value[every, top], x[every, top], len(path) - ascent.converged)
+        values = paths.g(sweep)
+        first, second = _distinct_tops(paths, sweep, values)
+    every = torch.arange(len(values))
+    spread = float(values[every, first].std(correction=0)) / float(values.abs().max())
+
+    def climb(path: Tensor, start: Tensor) -> Ascent:
+        return ascend(
+            lambda problem, x: paths.g_of(path[problem], x),
+            start,
+            bounds,
+            scale=_scale(paths),
+            gradient_tolerance=0.0,
+            value_tolerance=max(PRECISION * spread, 1e-15),
+        )
+
+    best = climb(every, sweep[first])
+    reach = (best.value - values[every, first]).max()
+    rivals = (values[every, second] > best.value - reach).nonzero().flatten()
+    other = climb(rivals, sweep[second[rivals]])
+    better = other.value > best.value[rivals]
+    won = rivals[better]
+    best.value[won], best.x[won] = other.value[better], other.x[better]
+    unfinished = len(every) - best.converged + len(rivals) - other.converged
+    return Maxima(best.value, best.x, unfinished)
 
 
 def percentile_values(
@@ -59,16 +74,20 @@ def percentile_values(
     return torch.quantile(maxima, grid if num_values > 1 else grid.new_tensor([0.5]))
 
 
-def _distinct_tops(paths: SamplePaths, sweep: Float[Tensor, "m d"]) -> Int[Tensor, "paths starts"]:
-    """The best point of each path, then the best that is not on the same hill, and so on."""
-    values = paths.g(sweep)
-    tops = [values.argmax(-1)]
-    for _ in range(STARTS - 1):
-        covariance = paths.kernel.k_g(sweep[tops[-1]], sweep)
-        same_hill = covariance > SAME_HILL * paths.kernel.at_same_point[2]
-        values = values.masked_fill(same_hill, -torch.inf)
-        tops.append(values.argmax(-1))
-    return torch.stack(tops, dim=-1)
+def _distinct_tops(
+    paths: SamplePaths, sweep: Float[Tensor, "m d"], values: Float[Tensor, "paths m"]
+) -> tuple[Int[Tensor, " paths"], Int[Tensor, " paths"]]:
+    """The best point of each path, and the best that does not lie on the same hill."""
+    first = values.argmax(-1)
+    covariance = paths.kernel.k_g(sweep[first], sweep)
+    same_hill = covariance > SAME_HILL * paths.kernel.at_same_point[2]
+    return first, values.masked_fill(same_hill, -torch.inf).argmax(-1)
+
+
+def _scale(paths: SamplePaths) -> Float[Tensor, " d"]:
+    """The lengthscales of g: those of f, widened by the noise."""
+    variance = paths.kernel.law.covariance_matrix.diagonal()
+    return (paths.kernel.kernel.lengthscale**2 + 2 * variance).sqrt()
 
 
 def _inside(x: Tensor, bounds: Tensor) -> Tensor:

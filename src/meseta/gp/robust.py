@@ -55,6 +55,11 @@ class RobustPosterior:
         return self.core.X.shape[1]
 
     @property
+    def lengthscale(self) -> Float[Tensor, " d"]:
+        """Of f, in the raw units of x."""
+        return self.core.kernel.kernel.lengthscale / self.units.x_scale
+
+    @property
     def noise_variance(self) -> Float[Tensor, ""]:
         """Of a new observation of f."""
         return self.core.new_noise_variance * self.units.y_scale**2

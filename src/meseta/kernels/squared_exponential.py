@@ -1,18 +1,45 @@
 """Smoothings of the squared exponential kernel, kappa(delta) = exp(-delta^2 / (2 l^2))."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 # Below this ratio h / l the closed forms of uniform noise lose digits to cancellation
 # and the Taylor series, which needs few terms there, takes over.
 NARROW = 0.25
 # (2h/l)^20 * 2/22! * 19!! at h/l = 0.25, the first term left out, is 1e-18.
 TAYLOR_TERMS = 10
+
+
+class _Bell(torch.autograd.Function):
+    """factor * exp(-|delta * reciprocal|^2 / 2), differentiable once, in delta.
+
+    Every acquisition value needs several of these; one node of the graph instead of six makes
+    its gradient about a fifth cheaper.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, delta: Tensor, reciprocal: Tensor, factor: Tensor) -> Tensor:
+        z = delta * reciprocal
+        value = factor * (-0.5 * (z * z).sum(-1)).exp()
+        ctx.save_for_backward(z, value, reciprocal)
+        return value
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+        z, value, reciprocal = ctx.saved_tensors
+        return -(upstream[0] * value)[..., None] * z * reciprocal, None, None
+
+
+_bell: Callable[[Tensor, Tensor, Tensor], Tensor] = _Bell.apply
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +49,7 @@ class Unperturbed:
     lengthscale: Float[Tensor, " d"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return (-0.5 * (delta / self.lengthscale).square().sum(-1)).exp()
+        return _bell(delta, 1 / self.lengthscale, torch.ones(()).to(delta))
 
     gf = f
     g = f
@@ -51,8 +78,7 @@ class NormalNoise:
         return [(1 / width, (self.lengthscale / width).prod()) for width in widths]
 
     def _widened(self, delta: Tensor, perturbed: int) -> Tensor:
-        reciprocal, ratio = self._widths[perturbed]
-        return ratio * (-0.5 * (delta * reciprocal).square().sum(-1)).exp()
+        return _bell(delta, *self._widths[perturbed])
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +124,7 @@ class UniformNoise:
     half_width: Float[Tensor, " d"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return (-0.5 * (delta / self.lengthscale).square().sum(-1)).exp()
+        return _bell(delta, 1 / self.lengthscale, torch.ones(()).to(delta))
 
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         z, eta = delta / self.lengthscale, self.half_width / self.lengthscale
@@ -133,7 +159,7 @@ class NarrowUniformNoise:
     half_width: Float[Tensor, " d"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return (-0.5 * (delta / self.lengthscale).square().sum(-1)).exp()
+        return _bell(delta, 1 / self.lengthscale, torch.ones(()).to(delta))
 
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         eta = self.half_width / self.lengthscale
