@@ -2,11 +2,12 @@
 
     f(x) = sin(5 pi x^2) + x / 2  on [0, 1],  deployed as x + xi,  xi ~ Normal(0.05)
 
-The tallest point of f is a needle near the right end; the robust optimum is the broad hill on the
-left. Run it with `python examples/sin_linear.py`; it prints both and draws demo/sin_linear.png.
+The tallest point of f is a narrow peak near the right end; the robust optimum is the broad hill on
+the left. Run it with `python examples/sin_linear.py [PICTURE]`: it prints both and draws them.
 """
 
 import math
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -37,7 +38,7 @@ def g(x):
     return f((x + xi).reshape(-1, 1)).reshape(len(x), -1) @ (weight / weight.sum())
 
 
-def optimize(evaluations=20, seed=1):
+def optimize(evaluations=15, seed=0):
     """Three uniform points, then one suggestion at a time."""
     generator = torch.Generator().manual_seed(seed)
     X = torch.rand(3, 1, generator=generator, dtype=torch.double)
@@ -87,7 +88,9 @@ def draw(posterior, info, X, y, robust, tallest, path):
         axis.axvline(tallest.x.item(), color="tab:red", lw=1.5, ls=":", label="nominal optimum")
         axis.set_title(title, loc="left", fontsize=10)
     axes[0].plot(X[:, 0], y, "ko", ms=4, label="evaluations")
-    axes[0].legend(loc="lower left", fontsize=8, ncols=2, framealpha=0.9)
+    figure.legend(
+        *axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=5, fontsize=8
+    )
     with torch.no_grad():
         axes[2].plot(x, info.acquisition(grid[:, None]), color="tab:purple")
     axes[2].axvline(X[-1].item(), color="tab:purple", lw=1, ls="--")
@@ -110,4 +113,4 @@ def main(path=PICTURE):
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:2]))
