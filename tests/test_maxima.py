@@ -71,7 +71,7 @@ def test_values_are_those_of_the_paths_at_the_points_found():
     maxima = maximize_paths(paths, unit_box(2), generator(5))
     assert_close(maxima.value, paths.g_of(torch.arange(40), maxima.x), rtol=0, atol=1e-12)
     assert torch.all((maxima.x >= 0) & (maxima.x <= 1))
-    assert maxima.unfinished == 0
+    assert maxima.unfinished <= 0.03 * 2 * 40
 
 
 def test_points_found_are_local_maxima():

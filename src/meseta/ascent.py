@@ -39,6 +39,7 @@ def ascend(
     *,
     scale: Float[Tensor, " d"] | None = None,
     compete: bool = False,
+    stragglers: float = 0.0,
     max_iterations: int = 30,
     gradient_tolerance: float = 1e-6,
     value_tolerance: float = 1e-9,
@@ -49,7 +50,8 @@ def ascend(
     problem ends at worst where it started. `scale` is a length per dimension over which the
     functions change alike (default: the width of the box); a good one saves half of the steps.
     With `compete` only the highest of the maxima is wanted: a problem gives up when its last gain
-    would have to repeat OUTCLASSED times to reach the best value so far.
+    would have to repeat OUTCLASSED times to reach the best value so far. When no more than the
+    share `stragglers` of the problems is still moving, they are stopped where they are.
     Tolerances are relative to the largest value at the start: on the projected gradient (per
     scale) and on the gain of a step.
     """
@@ -81,7 +83,7 @@ def ascend(
             keep = ~ended
             problem, x, value, g, B = problem[keep], x[keep], value[keep], g[keep], B[keep]
             fresh, direction, step = fresh[keep], direction[keep], step[keep]
-        if not len(problem) or iteration == max_iterations:
+        if len(problem) <= stragglers * b or iteration == max_iterations:
             break
         trial = (x + step[:, None] * direction).clamp(torch.zeros_like(top), top)
         trial_value, trial_g = evaluate(problem, trial)

@@ -49,6 +49,7 @@ def maximize_paths(
             start,
             bounds,
             scale=_scale(paths),
+            stragglers=0.03,  # a few unfinished paths hardly move the quantiles of g*
             gradient_tolerance=0.0,
             value_tolerance=max(PRECISION * spread, 1e-15),
         )
