@@ -1,6 +1,6 @@
 """What one iteration costs: NES-EP beside BoTorch's LogEI and its robust route, in one run.
 
-    python benchmarks/step.py [--sizes 20,1 30,3] [--repeats 5]
+    python benchmarks/step.py [--sizes 20,1 30,3] [--repeats 7]
 
 One thread, medians over the repeats, milliseconds. Read the ratios: absolute figures depend on the
 machine and on what else it does. The data are the paper's: Sin + Linear, Hartmann-3, Hartmann-6.
@@ -157,7 +157,7 @@ def report(n, d, clock):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--sizes", nargs="+", default=[f"{n},{d}" for n, d in SIZES])
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=7)
     options = parser.parse_args()
     torch.set_num_threads(1)
     print(

@@ -8,7 +8,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.joint import FLOOR, JointMoments, JointPosterior
-from meseta.inference import EPInfo, TruncatedGaussian, expectation_propagation, truncate_above
+from meseta.inference import (
+    EPInfo,
+    TruncatedGaussian,
+    expectation_propagation,
+    standard_truncation,
+    truncate_above,
+)
 
 # A constraint g(x_i) <= g* that is this many standard deviations away removes 1e-15 of the mass:
 # it is left out of EP, whose cost grows with the cube of the number of constraints.
@@ -84,12 +90,22 @@ def _given_sites(
     return before.m_g + state.truncated.shift @ C.mT, before.v_g - removed, removed
 
 
+def explained_by_max(
+    state: GivenMax, x: Float[Tensor, "m d"]
+) -> tuple[JointMoments, Float[Tensor, "k m"]]:
+    """The moments given D, and the share 1 - v_hat / v_g of Var[g(x)] that g* removes."""
+    before, c = state.posterior.moments_and_whitened(x)
+    m_0, v_0, removed = _given_sites(state, x, before, c)
+    truncation = standard_truncation((state.g_star[:, None] - m_0) / v_0.sqrt())
+    # the sum of what the sites and the truncation remove: no cancellation
+    return before, (removed + v_0 * truncation.explained) / before.v_g
+
+
 def moments_given_max(state: GivenMax, x: Float[Tensor, "m d"]) -> ConditionedMoments:
     """Steps 2 to 4: from the sites to g(x), truncated at g*, and from there to f(x)."""
     before, c = state.posterior.moments_and_whitened(x)
     m_0, v_0, removed = _given_sites(state, x, before, c)
     hat = truncate_above(m_0, v_0, state.g_star[:, None].expand_as(m_0))
-    # 1 - v_hat / v_g as the sum of what the sites and the truncation remove: no cancellation
     explained = (removed + v_0 * hat.explained) / before.v_g
     slope = before.c_fg / before.v_g  # of the regression of f(x) on g(x)
     return ConditionedMoments(

@@ -51,7 +51,7 @@ def maximize_acquisition(
         scale=scale,
         compete=True,
         gradient_tolerance=1e-3,
-        value_tolerance=1e-5,
+        value_tolerance=1e-4,
     )
     best = ascent.value.argmax()
     info = MaximizeInfo(

@@ -10,6 +10,7 @@ from torch import Tensor
 from meseta.acquisition.given_max import (
     ConditionedMoments,
     GivenMax,
+    explained_by_max,
     given_max,
     moments_given_max,
 )
@@ -29,12 +30,11 @@ def nes_ep(state: GivenMax, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
 
     As a single logarithm of what conditioning on g* removes: alpha -> 0 without cancellation.
     """
-    given = moments_given_max(state, x)
-    before = given.before
+    before, explained = explained_by_max(state, x)
     s2 = state.posterior.new_noise_variance
     # the share of Var[y(x)] that g(x) explains, of which conditioning removes `explained`
     share = before.c_fg**2 / (before.v_g * (before.v_f + s2))
-    removed = (share * given.explained).clamp_max(1 - 1e-15)
+    removed = (share * explained).clamp_max(1 - 1e-15)
     return -0.5 * torch.log1p(-removed).mean(0)
 
 
