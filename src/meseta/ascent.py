@@ -12,10 +12,10 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-# Sufficient increase [Nocedal and Wright 2006, Eq. 3.4], and the largest first step as a share
-# of the box: a gradient says nothing about how far to go.
-ARMIJO = 1e-4
+ARMIJO = 1e-4  # sufficient increase [Nocedal and Wright 2006, Eq. 3.4]
+# The longest first step, in units of `scale`: a gradient alone does not say how far to go.
 FIRST_STEP = 0.2
+# Gains of a climb shrink, so ten times the last one is more than it has left.
 OUTCLASSED = 10
 # Steps are shortened to this share of their first length at the most.
 SHORTEST = 1e-8

@@ -10,6 +10,7 @@ from torch import Tensor
 from meseta.ascent import ascend
 from meseta.gp.robust import RobustPosterior
 from meseta.sobol import sobol
+from meseta.space import checked_bounds
 
 SWEEP = 1024
 STARTS = 8
@@ -26,14 +27,12 @@ class Optimum:
     nominal_std: float
 
 
-def recommend(
-    posterior: RobustPosterior, bounds: Float[Tensor, "2 d"], *, seed: int = 0
-) -> Optimum:
+def recommend(posterior: RobustPosterior, bounds: Tensor, *, seed: int = 0) -> Optimum:
     """The robust optimum: argmax of the posterior mean of g over the box."""
     return _optimum(posterior, bounds, seed, posterior.core.mean_g)
 
 
-def nominal(posterior: RobustPosterior, bounds: Float[Tensor, "2 d"], *, seed: int = 0) -> Optimum:
+def nominal(posterior: RobustPosterior, bounds: Tensor, *, seed: int = 0) -> Optimum:
     """The tallest point: argmax of the posterior mean of f, which ignores the input noise."""
     return _optimum(posterior, bounds, seed, posterior.core.mean_f)
 
@@ -41,8 +40,8 @@ def nominal(posterior: RobustPosterior, bounds: Float[Tensor, "2 d"], *, seed: i
 def _optimum(
     posterior: RobustPosterior, bounds: Tensor, seed: int, mean: Callable[[Tensor], Tensor]
 ) -> Optimum:
-    units = posterior.units
-    box = units.x_to_model(bounds.to(torch.double))
+    units, bounds = posterior.units, checked_bounds(bounds, posterior.dimension)
+    box = units.x_to_model(bounds)
     generator = torch.Generator().manual_seed(seed)
     with torch.no_grad():
         data = posterior.core.X.clamp(box[0], box[1])

@@ -72,5 +72,7 @@ def suggest(
     maxima = acquisition.info.maxima
     extra = None if maxima is None else acquisition.robust.units.x_to_raw(maxima.x)
     lengthscale = acquisition.robust.lengthscale
-    x, maximize = maximize_acquisition(acquisition, bounds, generator, extra, lengthscale)
+    x, maximize = maximize_acquisition(
+        acquisition, acquisition.bounds, generator, extra, lengthscale
+    )
     return x, SuggestInfo(model, acquisition, fit, acquisition.info, maximize)

@@ -19,6 +19,7 @@ from meseta.gp.paths import Sampler, sample_paths
 from meseta.gp.robust import RobustPosterior
 from meseta.inference import EPInfo
 from meseta.noise import NoiseLaw
+from meseta.space import checked_bounds
 
 # The paper's settings (Sec. 4): 500 features; its K values are quantiles of 100 maxima.
 NUM_PATHS = 100
@@ -85,7 +86,7 @@ class NoisyInputEntropySearch(AcquisitionFunction):
         """
         super().__init__(model=model)
         self.robust = RobustPosterior.from_model(model, noise)
-        self.bounds = _checked_bounds(bounds, self.robust.dimension)
+        self.bounds = checked_bounds(bounds, self.robust.dimension)
         self.given_values = None if max_values is None else _checked_values(max_values)
         self.num_max_values, self.seed, self.sampler = num_max_values, seed, sampler
         self.num_paths, self.num_features = num_paths, num_features
@@ -143,20 +144,6 @@ class NoisyInputEntropySearch(AcquisitionFunction):
             explained=given.explained,
             before=self.robust.joint(x),
         )
-
-
-def _checked_bounds(bounds: Tensor, dimension: int) -> Float[Tensor, "2 d"]:
-    bounds = torch.as_tensor(bounds, dtype=torch.double)
-    if bounds.shape != (2, dimension):
-        raise ValueError(
-            f"bounds must have shape (2, {dimension}), lower and upper ends of the box, "
-            f"got {tuple(bounds.shape)}"
-        )
-    if not (bounds.isfinite().all() and (bounds[0] < bounds[1]).all()):
-        raise ValueError(
-            f"every lower bound must be finite and below its upper bound, got {bounds.tolist()}"
-        )
-    return bounds
 
 
 def _checked_values(max_values: Tensor) -> Float[Tensor, " k"]:

@@ -20,14 +20,18 @@ from linear_operator.utils.errors import NotPSDError
 from torch import Tensor
 
 from meseta.noise import NoiseLaw
+from meseta.space import checked_bounds
 
 Prior = Literal["default", "paper"]
 
-# Of standardised outcomes: a simulator repeats itself to many digits, a laboratory does not.
-MIN_NOISE_VARIANCE = 1e-8
-MIN_LENGTHSCALE = 5e-3  # of the box
+# Lengthscales are shares of the box, variances shares of the variance of y. Each prior is given by
+# its mode and by the standard deviation of the logarithm; docs/design.md says what was compared.
+LENGTHSCALE, LENGTHSCALE_SPREAD = 0.2, 1.0  # in one dimension
 PAPER_SPREAD = 0.07
-LENGTHSCALE, LENGTHSCALE_SPREAD = 0.2, 1.0
+NOISE_VARIANCE, NOISE_SPREAD = 1e-5, 3.0
+# A simulator repeats itself to many digits, a laboratory does not.
+MIN_NOISE_VARIANCE = 1e-8
+MIN_LENGTHSCALE = 5e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +75,8 @@ def fit_surrogate(
         noise_variance: Of the observations, raw; None: inferred.
         previous: Hyper-parameters to start from.
     """
-    check_data(X, y, bounds)
+    check_data(X, y)
+    bounds = checked_bounds(bounds, X.shape[1])
     model = _build(X, y, bounds, noise, prior, noise_variance)
     if previous is not None:
         _set(model, previous)
@@ -86,7 +91,7 @@ def fit_surrogate(
     )
 
 
-def check_data(X: Tensor, y: Tensor, bounds: Tensor) -> None:
+def check_data(X: Tensor, y: Tensor) -> None:
     """Refuse data that no model can be fitted to, saying why."""
     if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
         raise ValueError(
@@ -95,15 +100,6 @@ def check_data(X: Tensor, y: Tensor, bounds: Tensor) -> None:
         )
     if not len(X):
         raise ValueError("there is no data yet; evaluate at least one point first")
-    if bounds.shape != (2, X.shape[1]):
-        raise ValueError(
-            f"X has {X.shape[1]} parameters, so bounds must have shape (2, {X.shape[1]}), "
-            f"got {tuple(bounds.shape)}"
-        )
-    if not (bounds.isfinite().all() and (bounds[0] < bounds[1]).all()):
-        raise ValueError(
-            f"every lower bound must be finite and below its upper bound, got {bounds.tolist()}"
-        )
     bad = ~(X.isfinite().all(-1) & y.isfinite())
     if bad.any():
         raise ValueError(
@@ -135,7 +131,7 @@ def _build(
     likelihood = None
     if noise_variance is None:
         likelihood = GaussianLikelihood(
-            noise_prior=_around(_double(1e-5), _double(3.0)),
+            noise_prior=_around(_double(NOISE_VARIANCE), _double(NOISE_SPREAD)),
             noise_constraint=_above(MIN_NOISE_VARIANCE, 1e-4),
         )
     # below this the spread of y is rounding, and y counts as constant
@@ -148,7 +144,7 @@ def _build(
             y_variance,
             likelihood=likelihood,
             covar_module=kernel,
-            input_transform=Normalize(d, bounds=bounds.double()),
+            input_transform=Normalize(d, bounds=bounds),
             outcome_transform=Standardize(1, min_stdv=rounding),
         )
 

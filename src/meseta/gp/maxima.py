@@ -41,7 +41,8 @@ def maximize_paths(
         values = paths.g(sweep)
         first, second = _distinct_tops(paths, sweep, values)
     every = torch.arange(len(values))
-    spread = float(values[every, first].std(correction=0)) / float(values.abs().max())
+    size = max(float(values.abs().max()), 1e-300)
+    spread = float(values[every, first].std(correction=0)) / size
 
     def climb(path: Tensor, start: Tensor) -> Ascent:
         return ascend(

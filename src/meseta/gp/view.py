@@ -11,6 +11,7 @@ from botorch.sampling.base import MCSampler
 from gpytorch.distributions import MultivariateNormal
 from torch import Tensor
 
+from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw
 
@@ -103,7 +104,7 @@ class RobustModel(Model):
         return self.condition_on_observations(X, sampler(GPyTorchPosterior(mvn)))
 
 
-def _with_noise(covariance: Tensor, core: Any) -> Tensor:
+def _with_noise(covariance: Tensor, core: JointPosterior) -> Tensor:
     return covariance + core.new_noise_variance * torch.eye(
         covariance.shape[-1], dtype=covariance.dtype
     )
