@@ -293,6 +293,15 @@ def test_a_law_of_the_users_own_is_smoothed_by_quadrature(shape, accuracy):
             assert at(covariance, [delta]).item() == pytest.approx(exact, abs=accuracy)
 
 
+@pytest.mark.parametrize("width", [3.0, 15.0])
+def test_wider_noise_gets_more_nodes(width):
+    """Up to some 20 lengthscales; the closed form of a triangular law is that of a difference."""
+    kernel = kernel_1d("se", Triangular((width,)))
+    for delta in (0.0, 0.8, 5.0):
+        exact = smoothed("se", "uniform", width / 2, delta, 2)
+        assert at(kernel.k_gf, [delta]).item() == pytest.approx(exact, abs=1e-9)
+
+
 def test_k_gf_has_g_at_its_first_argument_and_f_at_its_second():
     """Only a law that is not symmetric can tell: here xi lies in 0.6 +- 0.5."""
     kernel = kernel_1d("se", Triangular((0.5,), centre=0.6))

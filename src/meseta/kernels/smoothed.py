@@ -1,5 +1,6 @@
 """k_f, k_gf and k_g of one kernel under one law of the input noise."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -15,8 +16,8 @@ from meseta.kernels.quadrature import IndependentNodes, JointNodes
 from meseta.kernels.stationary import Factor, Shape, StationaryKernel
 from meseta.noise import NoiseLaw, Normal, Uniform
 
-# Gauss nodes per dimension, and joint nodes, of the quadrature route.
-NODES = 24
+# Gauss nodes per dimension of the quadrature route, at least and at most; joint nodes.
+NODES, MOST_NODES = 24, 256
 JOINT_NODES = 64
 
 Key = TypeVar("Key", bound=Hashable)
@@ -103,7 +104,7 @@ def _independent_factors(
         if formula == "still":
             factor = _unperturbed(shape, lengthscale)
         elif formula == "nodes":
-            nodes, weights = law.nodes(NODES)
+            nodes, weights = law.nodes(_num_nodes(float(width[dims] / lengthscale)))
             factor = IndependentNodes(_unperturbed(shape, lengthscale), nodes[:, dims], weights)
         elif shape == "se":
             factor = _SE_FORMULAS[formula](lengthscale, width[dims])
@@ -136,6 +137,11 @@ def _formula(shape: Shape, law: NoiseLaw, width_in_lengthscales: Tensor) -> str:
         narrow = shape == "se" and width_in_lengthscales < squared_exponential.NARROW
         return "narrow uniform" if narrow else "uniform"
     return "nodes"
+
+
+def _num_nodes(width_in_lengthscales: float) -> int:
+    """Enough to place a node in every fraction of a lengthscale where the noise may go."""
+    return min(MOST_NODES, max(NODES, math.ceil(12 * width_in_lengthscales)))
 
 
 def _width(law: NoiseLaw) -> Float[Tensor, " d"]:
