@@ -6,12 +6,17 @@ import math
 import numpy as np
 import pytest
 import torch
+from botorch.acquisition import qMaxValueEntropy
+from botorch.models import SingleTaskGP
+from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from torch.testing import assert_close
 
+from meseta.acquisition import NoisyInputEntropySearch
 from meseta.ascent import ascend
+from meseta.gp import RobustModel, RobustPosterior, fit_surrogate
 from meseta.gp.joint import condition
 from meseta.gp.maxima import maximize_paths
 from meseta.gp.paths import sample_paths
@@ -21,6 +26,8 @@ from meseta.kernels import StationaryKernel, smooth
 from meseta.nes_plain import truncate_by_ep
 from meseta.noise import Normal, Uniform
 from meseta.noise.law import read_width
+from meseta.recommend import recommend
+from meseta.suggest import suggest
 from quadrature_reference import LENGTHSCALE, kappa, smoothed
 from test_ascent import concave_quadratics, unit_box
 from test_kernels import every_shape, gradient, kernel_1d
@@ -179,3 +186,111 @@ def test_bytes_are_no_widths():
 def test_integers_and_arrays_pass_the_type_checks(width):
     Normal(width)
     Uniform(width)
+
+
+def small_model(**options):
+    X = torch.rand(8, 2, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    y = torch.sin(5 * X).sum(-1)
+    return X, y, fit_surrogate(X, y, unit_box(2), **options)[0]
+
+
+def test_the_view_of_g_takes_many_and_repeated_points():
+    _, _, model = small_model()
+    view = RobustModel.from_model(model, Normal(0.1))
+    x = torch.rand(100, 2, generator=torch.Generator().manual_seed(1), dtype=torch.double)
+    assert view.posterior(x).variance.isfinite().all()
+    assert view.posterior(x[:1].repeat(50, 1)).mean.isfinite().all()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        assert qMaxValueEntropy(view, x)(x[:3, None]).isfinite().all()
+
+
+def test_active_dimensions_under_a_scale_count_once():
+    X, y, _ = small_model()
+    x = X[:4] + 0.05
+    swapped = ScaleKernel(RBFKernel(ard_num_dims=2, active_dims=(1, 0))).double()
+    swapped.base_kernel.lengthscale = tensor([0.1, 2.0])
+    product = ScaleKernel(MaternKernel(active_dims=(1,))) * ScaleKernel(RBFKernel(active_dims=(0,)))
+    for covar_module in (swapped, product.double()):
+        model = SingleTaskGP(X, y[:, None], covar_module=covar_module, outcome_transform=None)
+        moments = RobustPosterior.from_model(model, Normal(0.1)).joint(x)
+        assert_close(moments.m_f, model.posterior(x).mean.flatten().detach())
+
+
+@pytest.mark.parametrize(("centre", "width"), [(1.7e9, 60.0), (2.4e9, 2e4), (-5e7, 1.0)])
+def test_a_narrow_box_far_from_zero_keeps_its_digits(centre, width):
+    bounds = tensor([[centre - width / 2], [centre + width / 2]])
+    X = bounds[0] + width * torch.linspace(0.03, 0.97, 8, dtype=torch.double)[:, None]
+    model, _ = fit_surrogate(X, torch.sin(6 * (X[:, 0] - bounds[0]) / width), bounds)
+    robust = RobustPosterior.from_model(model, Normal(0.05 * width))
+    expected = model.posterior(X).mean.flatten().detach()
+    assert_close(robust.joint(X).m_f, expected, rtol=0, atol=1e-5)
+    assert recommend(robust, bounds).x.item() == pytest.approx(
+        centre - 0.24 * width, abs=0.03 * width
+    )
+
+
+def test_what_was_read_from_a_model_does_not_change_when_the_model_does():
+    X, y, model = small_model()
+    acquisition = NoisyInputEntropySearch(model, Normal(0.1), unit_box(2))
+    before = acquisition(X[:3, None]), acquisition.robust.joint(X).m_g
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3)
+        model.train_targets.add_(1.0)
+    assert torch.equal(acquisition(X[:3, None]), before[0])
+    assert torch.equal(acquisition.robust.joint(X).m_g, before[1])
+    single, info = fit_surrogate(X, y, unit_box(2))
+    mean = info.hyperparameters.mean.item()
+    with torch.no_grad():
+        single.mean_module.raw_constant.add_(1.0)
+    assert info.hyperparameters.mean.item() == mean
+
+
+def test_data_of_any_kind_of_number_is_fitted():
+    X, y, _ = small_model()
+    plain, _ = suggest(X, y, unit_box(2), Normal(0.1))
+    with_graph, _ = suggest(X, y.clone().requires_grad_(), unit_box(2), Normal(0.1))
+    assert torch.equal(plain, with_graph)
+    suggest(X.float(), y.float(), unit_box(2).float(), Normal(0.1), noise_variance=1e-4)
+    suggest(X, torch.arange(8), unit_box(2), Normal(0.1), noise_variance=0.5)
+
+
+def test_pending_points_of_another_dimension_are_refused():
+    _, _, model = small_model()
+    with pytest.raises(ValueError, match="last dimension must be 2"):
+        NoisyInputEntropySearch(
+            model, Normal(0.1), unit_box(2), X_pending=torch.rand(3, 4).double()
+        )
+
+
+def test_no_points_give_no_values():
+    _, _, model = small_model()
+    acquisition = NoisyInputEntropySearch(model, Normal(0.1), unit_box(2))
+    empty = torch.zeros(0, 2, dtype=torch.double)
+    assert acquisition(empty[:, None]).shape == (0,)
+    assert acquisition.robust.joint(empty).m_g.shape == (0,)
+
+
+def test_a_noise_of_their_own_for_new_observations_is_refused():
+    X, y, model = small_model()
+    view = RobustModel.from_model(model, Normal(0.1))
+    with pytest.raises(NotImplementedError, match="noise of the model"):
+        view.condition_on_observations(X, y[:, None], noise=torch.ones(8, 1).double())
+    assert view.subset_output([0]) is view
+
+
+def test_without_any_noise_no_point_is_suggested_twice():
+    X, y, _ = small_model()
+    X = torch.cat([X, X[:1]])  # a repeated point makes the covariance singular
+    model, _ = fit_surrogate(X, torch.cat([y, y[:1]]), unit_box(2), noise_variance=0.0)
+    acquisition = NoisyInputEntropySearch(model, Normal(0.0), unit_box(2))
+    x = torch.rand(50, 2, generator=torch.Generator().manual_seed(3), dtype=torch.double)
+    assert acquisition(X[:, None]).max() < 0.2 * acquisition(x[:, None]).max()
+
+
+@pytest.mark.parametrize("noise_variance", [-1.0, math.nan, math.inf])
+def test_noise_variances_that_are_none_are_refused(noise_variance):
+    X, y, _ = small_model()
+    with pytest.raises(ValueError, match="noise_variance must be finite"):
+        fit_surrogate(X, y, unit_box(2), noise_variance=noise_variance)

@@ -24,6 +24,8 @@ from meseta.space import checked_bounds
 # The paper's settings (Sec. 4): 500 features; its K values are quantiles of 100 maxima.
 NUM_PATHS = 100
 NUM_FEATURES = 500
+# Of the prior variance: what rounding can do to v_f.
+ROUNDING = 1e-12
 
 
 def nes_ep(state: GivenMax, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
@@ -32,7 +34,11 @@ def nes_ep(state: GivenMax, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
     As a single logarithm of what conditioning on g* removes: alpha -> 0 without cancellation.
     """
     before, explained = explained_by_max(state, x)
-    s2 = state.posterior.new_noise_variance
+    posterior = state.posterior
+    # with jitter the model takes the data to be that much noisier, so also a new observation; and
+    # without any noise v_f at the data is rounding, about which there is nothing to learn
+    s2 = posterior.new_noise_variance + posterior.jitter_variance
+    s2 = torch.maximum(s2, ROUNDING * posterior.kernel.at_same_point[0])
     # the share of Var[y(x)] that g(x) explains, of which conditioning removes `explained`
     share = before.c_fg**2 / (before.v_g * (before.v_f + s2))
     removed = (share * explained).clamp_max(1 - 1e-15)
@@ -97,7 +103,8 @@ class NoisyInputEntropySearch(AcquisitionFunction):
         super().set_X_pending(X_pending)
         robust = self.robust
         if X_pending is not None and X_pending.numel():
-            robust = robust.with_observations(X_pending.detach().reshape(-1, robust.dimension))
+            pending = robust.checked(X_pending.detach())
+            robust = robust.with_observations(pending.reshape(-1, robust.dimension))
         maxima = None
         if self.given_values is not None:
             g_star = robust.units.y_to_model(self.given_values)

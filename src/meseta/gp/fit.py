@@ -77,6 +77,11 @@ def fit_surrogate(
     """
     check_data(X, y)
     bounds = checked_bounds(bounds, X.shape[1])
+    if noise_variance is not None and not 0 <= noise_variance < math.inf:
+        raise ValueError(
+            f"noise_variance must be finite and not negative, got {noise_variance}; "
+            "leave it out to have it inferred"
+        )
     model = _build(X, y, bounds, noise, prior, noise_variance)
     if previous is not None:
         _set(model, previous)
@@ -127,6 +132,7 @@ def _build(
         outputscale_prior=_around(_double(1.0), _double(1.0)),
         outputscale_constraint=_above(1e-4, 1.0),
     )
+    X, y = X.detach().double(), y.detach().double()
     y_variance = None if noise_variance is None else torch.full_like(y, noise_variance)[:, None]
     likelihood = None
     if noise_variance is None:
@@ -137,10 +143,10 @@ def _build(
     # below this the spread of y is rounding, and y counts as constant
     rounding = max(1e-14 * float(y.abs().max()), 1e-300)
     # GPyTorch would silently raise a given noise variance to 1e-6
-    with min_fixed_noise(double_value=1e-30):
+    with min_fixed_noise(double_value=0.0):
         return SingleTaskGP(
-            X.double(),
-            y.double()[:, None],
+            X,
+            y[:, None],
             y_variance,
             likelihood=likelihood,
             covar_module=kernel,
@@ -203,6 +209,8 @@ def _fit(model: SingleTaskGP, messages: list[str]) -> tuple[float, int]:
             model.load_state_dict(start)
             messages.append(f"fit failed, hyper-parameters kept at their start: {error}")
             value, iterations = math.nan, 0
+    if messages:
+        warnings.warn(messages[0], RuntimeWarning, stacklevel=3)
     messages.extend(f"{w.category.__name__}: {w.message}" for w in caught)
     mll.eval()
     return value, iterations
@@ -211,10 +219,10 @@ def _fit(model: SingleTaskGP, messages: list[str]) -> tuple[float, int]:
 def _get(model: SingleTaskGP, inferred: bool) -> Hyperparameters:
     kernel = model.covar_module
     return Hyperparameters(
-        lengthscale=kernel.base_kernel.lengthscale.detach().reshape(-1),
-        outputscale=kernel.outputscale.detach(),
-        noise_variance=model.likelihood.noise.detach().reshape(()) if inferred else None,
-        mean=model.mean_module.constant.detach(),
+        lengthscale=kernel.base_kernel.lengthscale.detach().reshape(-1).clone(),
+        outputscale=kernel.outputscale.detach().clone(),
+        noise_variance=model.likelihood.noise.detach().reshape(()).clone() if inferred else None,
+        mean=model.mean_module.constant.detach().clone(),
     )
 
 

@@ -43,6 +43,11 @@ class JointPosterior:
     alpha: Float[Tensor, " n"]
     jitter: float
 
+    @property
+    def jitter_variance(self) -> Float[Tensor, ""]:
+        """What the jitter added to each noise variance."""
+        return self.jitter * (self.kernel.kernel.variance + self.noise_variance.mean())
+
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f and g at each x."""
         return self.moments_and_whitened(x)[0]
@@ -56,7 +61,7 @@ class JointPosterior:
         c_fg = k_fg(x, x) - a.c, m_f = mean + k_f(x, X) alpha, m_g = mean + k_gf(x, X) alpha.
         """
         k_xf, k_xgf = self.kernel.k_f(x, self.X), self.kernel.k_gf(x, self.X)
-        a, c = self.whiten(torch.cat([k_xf, k_xgf])).split(len(x))
+        a, c = self.whiten(torch.cat([k_xf, k_xgf])).tensor_split(2)
         prior_f, prior_fg, prior_g = self.kernel.at_same_point
         v_f = (prior_f - a.square().sum(-1)).clamp_min(FLOOR * prior_f)
         v_g = (prior_g - c.square().sum(-1)).clamp_min(FLOOR * prior_g)

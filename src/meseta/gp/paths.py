@@ -167,5 +167,4 @@ def _noise(posterior: JointPosterior, num_paths: int, generator: torch.Generator
 
 def _observation_variance(posterior: JointPosterior) -> Tensor:
     """The noise that K was factorised with, jitter included."""
-    noise = posterior.noise_variance
-    return noise + posterior.jitter * (posterior.kernel.kernel.variance + noise.mean())
+    return posterior.noise_variance + posterior.jitter_variance

@@ -39,7 +39,7 @@ class RobustPosterior:
             raise TypeError(
                 f"expected a noise law such as meseta.Normal(0.1), got {type(noise).__name__}"
             )
-        law = noise.in_dimension(surrogate.X.shape[1]).scaled(surrogate.units.x_scale)
+        law = noise.in_dimension(surrogate.X.shape[1]).scaled(1 / surrogate.units.x_width)
         core = condition(
             smooth(surrogate.kernel, law),
             surrogate.mean,
@@ -57,7 +57,7 @@ class RobustPosterior:
     @property
     def lengthscale(self) -> Float[Tensor, " d"]:
         """Of f, in the raw units of x."""
-        return self.core.kernel.kernel.lengthscale / self.units.x_scale
+        return self.core.kernel.kernel.lengthscale * self.units.x_width
 
     @property
     def noise_variance(self) -> Float[Tensor, ""]:

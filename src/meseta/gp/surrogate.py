@@ -25,15 +25,15 @@ class Units:
     """Affine maps between what the user sees and what the model sees."""
 
     x_offset: Float[Tensor, " d"]
-    x_scale: Float[Tensor, " d"]
+    x_width: Float[Tensor, " d"]
     y_offset: Float[Tensor, ""]
     y_scale: Float[Tensor, ""]
 
     def x_to_model(self, x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
-        return x * self.x_scale + self.x_offset
+        return (x - self.x_offset) / self.x_width
 
     def x_to_raw(self, x: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch d"]:
-        return (x - self.x_offset) / self.x_scale
+        return self.x_offset + self.x_width * x
 
     def y_to_model(self, y: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
         return (y - self.y_offset) / self.y_scale
@@ -68,8 +68,9 @@ def read_model(model: object) -> Surrogate:
             f"batch shape {tuple(model.batch_shape)}; fit one model per output"
         )
     model.eval()  # BoTorch keeps transformed training inputs in eval mode only
-    X = model.train_inputs[0].detach().double()
-    y = model.train_targets.detach().double()
+    # copies: a model that is fitted again must not change what was read from it
+    X = model.train_inputs[0].detach().double().clone()
+    y = model.train_targets.detach().double().clone()
     if not (X.isfinite().all() and y.isfinite().all()):
         raise ValueError(
             "the model's data has NaN or infinite values; remove failed evaluations before fitting"
@@ -92,13 +93,14 @@ def read_kernel(kernel: Kernel, dimension: int) -> StationaryKernel:
     shapes: dict[int, Shape] = {}
     lengthscales: dict[int, Tensor] = {}
 
-    def visit(part: Kernel, dims: list[int]) -> None:
+    def visit(part: Kernel, dims: list[int], selects: bool = True) -> None:
         nonlocal variance
-        if part.active_dims is not None:
+        if selects and part.active_dims is not None:
             dims = [dims[i] for i in part.active_dims.tolist()]
         if isinstance(part, ScaleKernel):
             variance = variance * part.outputscale.detach().double().squeeze()
-            visit(part.base_kernel, dims)
+            # ScaleKernel takes its base's active_dims as its own, and the base selects no more
+            visit(part.base_kernel, dims, selects=False)
         elif isinstance(part, ProductKernel):
             for factor in part.kernels:
                 visit(factor, dims)
@@ -107,7 +109,7 @@ def read_kernel(kernel: Kernel, dimension: int) -> StationaryKernel:
             taken = sorted(set(dims) & set(shapes))
             if taken:
                 raise ValueError(f"unsupported kernel: dimensions {taken} appear in two factors")
-            lengthscale = part.lengthscale.detach().double().reshape(-1).expand(len(dims))
+            lengthscale = part.lengthscale.detach().double().reshape(-1).clone().expand(len(dims))
             shapes.update(dict.fromkeys(dims, shape))
             lengthscales.update(zip(dims, lengthscale, strict=True))
 
@@ -148,7 +150,7 @@ def _read_mean(model: SingleTaskGP) -> Float[Tensor, ""]:
     if isinstance(model.mean_module, ZeroMean):
         return torch.zeros((), dtype=torch.double)
     if isinstance(model.mean_module, ConstantMean):
-        return model.mean_module.constant.detach().double().squeeze()
+        return model.mean_module.constant.detach().double().squeeze().clone()
     raise ValueError(
         f"unsupported mean {type(model.mean_module).__name__}; use ConstantMean or ZeroMean"
     )
@@ -161,15 +163,15 @@ def _read_noise(model: SingleTaskGP, n: int) -> tuple[Tensor, Tensor]:
             f"unsupported likelihood {type(model.likelihood).__name__}; use GaussianLikelihood "
             "(inferred noise) or FixedNoiseGaussianLikelihood (train_Yvar)"
         )
-    noise = model.likelihood.noise.detach().double().reshape(-1)
+    noise = model.likelihood.noise.detach().double().reshape(-1).clone()
     return noise.expand(n), noise.mean()
 
 
 def _read_units(model: SingleTaskGP, dimension: int) -> Units:
-    """The affine maps of the transforms, found by applying them to 0 and 1."""
+    """The affine maps of the transforms."""
     x_map = getattr(model, "input_transform", None)
     y_map = getattr(model, "outcome_transform", None)
-    if x_map is not None and not isinstance(x_map, Normalize):
+    if x_map is not None and (not isinstance(x_map, Normalize) or x_map.reverse):
         raise ValueError(
             f"unsupported input transform {type(x_map).__name__}; use Normalize or none"
         )
@@ -177,15 +179,17 @@ def _read_units(model: SingleTaskGP, dimension: int) -> Units:
         raise ValueError(
             f"unsupported outcome transform {type(y_map).__name__}; use Standardize or none"
         )
-    ends = torch.tensor([[0.0], [1.0]], dtype=torch.double)
-    x_ends = ends.expand(2, dimension)
+    x_offset, x_width = torch.zeros(dimension).double(), torch.ones(dimension).double()
     if x_map is not None:
-        x_ends = x_map.transform(x_ends).detach().double()
+        normalised = getattr(x_map, "indices", torch.arange(dimension))
+        x_offset[normalised] = x_map.offset.detach().double().reshape(-1)
+        x_width[normalised] = x_map.coefficient.detach().double().reshape(-1)
+    ends = torch.tensor([[0.0], [1.0]], dtype=torch.double)
     if y_map is not None:
         ends = y_map.untransform(ends)[0].detach().double()
     return Units(
-        x_offset=x_ends[0],
-        x_scale=x_ends[1] - x_ends[0],
+        x_offset=x_offset,
+        x_width=x_width,
         y_offset=ends[0, 0],
         y_scale=ends[1, 0] - ends[0, 0],
     )

@@ -9,6 +9,8 @@ from botorch.posteriors.gpytorch import GPyTorchPosterior
 from botorch.posteriors.posterior import Posterior
 from botorch.sampling.base import MCSampler
 from gpytorch.distributions import MultivariateNormal
+from linear_operator import to_linear_operator
+from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
 
 from meseta.gp.joint import JointPosterior
@@ -51,6 +53,11 @@ class RobustModel(Model):
         """The data, in raw units."""
         return (self.robust.units.x_to_raw(self.robust.core.X),)
 
+    def subset_output(self, idcs: list[int]) -> "RobustModel":
+        if list(idcs) != [0]:
+            raise ValueError(f"the model of g has one output, index 0; got {idcs}")
+        return self
+
     def posterior(
         self,
         X: Tensor,
@@ -64,7 +71,7 @@ class RobustModel(Model):
         if self.X_new is not None and self.Y_new is not None:
             # Gaussian conditioning of g(x) on the values of f at the new points
             x_new = units.x_to_model(self.X_new)
-            L = torch.linalg.cholesky(_with_noise(core.covariance_f(x_new, x_new), core))
+            L = psd_safe_cholesky(_with_noise(core.covariance_f(x_new, x_new), core))
             residual = units.y_to_model(self.Y_new) - core.mean_f(x_new)
             gain = torch.cholesky_solve(core.covariance_gf(x, x_new).mT, L).mT
             mean = mean + (gain @ residual[..., None]).squeeze(-1)
@@ -75,12 +82,15 @@ class RobustModel(Model):
             )
         elif observation_noise:
             covariance = _with_noise(covariance, core)
-        mvn = MultivariateNormal(units.y_to_raw(mean), covariance * units.y_scale**2)
-        result = GPyTorchPosterior(mvn)
+        result = _gaussian(units.y_to_raw(mean), covariance * units.y_scale**2)
         return result if posterior_transform is None else posterior_transform(result)
 
     def condition_on_observations(self, X: Tensor, Y: Tensor, **kwargs: Any) -> "RobustModel":
-        """The model of g given that f was observed to be Y (*batch x q x 1) at X."""
+        """The model of g given that f was observed to be Y (*batch x q x 1) at X.
+
+        The noise of the new observations is that of the model.
+        """
+        _refuse_noise(kwargs.get("noise"))
         x, y = self.robust.checked(X), Y.squeeze(-1).to(torch.double)
         x = x.expand(*y.shape, x.shape[-1])
         if self.X_new is not None and self.Y_new is not None:
@@ -93,15 +103,29 @@ class RobustModel(Model):
         self, X: Tensor, sampler: MCSampler, observation_noise: Tensor | None = None, **kwargs: Any
     ) -> "RobustModel":
         """Condition on values of f sampled at X: one model per sample."""
+        _refuse_noise(observation_noise)
         core, units = self.robust.core, self.robust.units
         if self.X_new is not None:
             raise NotImplementedError("fantasies on top of fantasies are not supported")
         x = units.x_to_model(self.robust.checked(X))
-        mvn = MultivariateNormal(
+        values = _gaussian(
             units.y_to_raw(core.mean_f(x)),
             _with_noise(core.covariance_f(x, x), core) * units.y_scale**2,
         )
-        return self.condition_on_observations(X, sampler(GPyTorchPosterior(mvn)))
+        return self.condition_on_observations(X, sampler(values))
+
+
+def _refuse_noise(noise: object) -> None:
+    if noise is not None:
+        raise NotImplementedError(
+            "new observations have the noise of the model; a noise of their own is not supported"
+        )
+
+
+def _gaussian(mean: Tensor, covariance: Tensor) -> GPyTorchPosterior:
+    # as a linear operator, so that GPyTorch factorises late and with jitter: g is smooth, and at
+    # many points its covariance is singular
+    return GPyTorchPosterior(MultivariateNormal(mean, to_linear_operator(covariance)))
 
 
 def _with_noise(covariance: Tensor, core: JointPosterior) -> Tensor:
