@@ -249,6 +249,7 @@ def test_pending_points_are_observations_of_their_mean():
     acq = NoisyInputEntropySearch(gp, law, bounds, max_values=given_values, X_pending=pending)
     grown = acq.robust.with_observations(pending, acq.robust.joint(pending).m_f)
     torch.testing.assert_close(torch.stack(grown.joint(x)), acq_moments(acq, x))
+    torch.testing.assert_close(torch.stack(acq.conditioned(x).before), acq_moments(acq, x))
     free = NoisyInputEntropySearch(gp, law, bounds, max_values=given_values)
     assert (acq(pending[:, None]) < free(pending[:, None])).all()
     free.set_X_pending(pending)

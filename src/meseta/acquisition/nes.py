@@ -16,7 +16,7 @@ from meseta.acquisition.given_max import (
 )
 from meseta.gp.maxima import Maxima, maximize_paths, percentile_values
 from meseta.gp.paths import Sampler, sample_paths
-from meseta.gp.robust import RobustPosterior
+from meseta.gp.robust import RobustPosterior, raw_moments
 from meseta.inference import EPInfo
 from meseta.noise import NoiseLaw
 from meseta.space import checked_bounds
@@ -100,11 +100,11 @@ class NoisyInputEntropySearch(AcquisitionFunction):
 
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:
         """Condition on pending points (p x d), with their mean as their value."""
-        super().set_X_pending(X_pending)
         robust = self.robust
         if X_pending is not None and X_pending.numel():
             pending = robust.checked(X_pending.detach())
             robust = robust.with_observations(pending.reshape(-1, robust.dimension))
+        super().set_X_pending(X_pending)
         maxima = None
         if self.given_values is not None:
             g_star = robust.units.y_to_model(self.given_values)
@@ -149,7 +149,7 @@ class NoisyInputEntropySearch(AcquisitionFunction):
             m_g=units.y_to_raw(given.m_g),
             v_g=given.v_g * square,
             explained=given.explained,
-            before=self.robust.joint(x),
+            before=raw_moments(given.before, units),
         )
 
 

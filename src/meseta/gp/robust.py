@@ -66,15 +66,7 @@ class RobustPosterior:
 
     def joint(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f(x) and g(x), at each x."""
-        moments = self.core.moments(self.units.x_to_model(self.checked(x)))
-        square = self.units.y_scale**2
-        return JointMoments(
-            m_f=self.units.y_to_raw(moments.m_f),
-            v_f=moments.v_f * square,
-            m_g=self.units.y_to_raw(moments.m_g),
-            v_g=moments.v_g * square,
-            c_fg=moments.c_fg * square,
-        )
+        return raw_moments(self.core.moments(self.units.x_to_model(self.checked(x))), self.units)
 
     def g(self, x: Float[Tensor, "m d"]) -> Gaussian:
         """The joint Gaussian of g at all x."""
@@ -102,3 +94,15 @@ class RobustPosterior:
         if not x.isfinite().all():
             raise ValueError("x has NaN or infinite values")
         return x.to(torch.double)
+
+
+def raw_moments(moments: JointMoments, units: Units) -> JointMoments:
+    """Moments in the units of the model, converted to those of y."""
+    square = units.y_scale**2
+    return JointMoments(
+        m_f=units.y_to_raw(moments.m_f),
+        v_f=moments.v_f * square,
+        m_g=units.y_to_raw(moments.m_g),
+        v_g=moments.v_g * square,
+        c_fg=moments.c_fg * square,
+    )

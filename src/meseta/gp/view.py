@@ -73,9 +73,10 @@ class RobustModel(Model):
             x_new = units.x_to_model(self.X_new)
             L = psd_safe_cholesky(_with_noise(core.covariance_f(x_new, x_new), core))
             residual = units.y_to_model(self.Y_new) - core.mean_f(x_new)
-            gain = torch.cholesky_solve(core.covariance_gf(x, x_new).mT, L).mT
+            cross = core.covariance_gf(x, x_new).mT
+            gain = torch.cholesky_solve(cross, L).mT
             mean = mean + (gain @ residual[..., None]).squeeze(-1)
-            covariance = covariance - gain @ core.covariance_gf(x, x_new).mT
+            covariance = covariance - gain @ cross
         if isinstance(observation_noise, Tensor):
             covariance = covariance + torch.diag_embed(
                 observation_noise.squeeze(-1).expand(mean.shape) / units.y_scale**2

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.kernels.stationary import Factor
+from meseta.kernels.stationary import Factor, Factors, product
 
 # Numbers held at once while nodes are averaged over: 32 MiB.
 CHUNK = 2**22
@@ -43,30 +43,24 @@ class JointNodes:
     on a few nodes: the smoother the bases, the fewer nodes are needed.
     """
 
-    bases: tuple[tuple[list[int], Factor], ...]
+    bases: Factors
     nodes: Float[Tensor, "num d"]
     weights: Float[Tensor, " num"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return self._product(delta, lambda base, part: base.f(part))
+        return product(self.bases, delta, lambda base, part: base.f(part))
 
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         def smoothed(shifted: Tensor) -> Tensor:
-            return self._product(shifted, lambda base, part: base.gf(part))
+            return product(self.bases, shifted, lambda base, part: base.gf(part))
 
         return _average(smoothed, delta, self.nodes, self.weights)
 
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         def smoothed(shifted: Tensor) -> Tensor:
-            return self._product(shifted, lambda base, part: base.g(part))
+            return product(self.bases, shifted, lambda base, part: base.g(part))
 
         return _average(smoothed, delta, *_differences(self.nodes, self.weights))
-
-    def _product(self, delta: Tensor, part: Callable[[Factor, Tensor], Tensor]) -> Tensor:
-        value = torch.ones_like(delta[..., 0])
-        for dims, base in self.bases:
-            value = value * part(base, delta[..., dims])
-        return value
 
 
 def _average(

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from meseta.kernels import matern, squared_exponential
 from meseta.kernels.quadrature import IndependentNodes, JointNodes
-from meseta.kernels.stationary import Factor, Shape, StationaryKernel
+from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
 from meseta.noise import NoiseLaw, Normal, Uniform
 
 # Gauss nodes per dimension of the quadrature route, at least and at most; joint nodes.
@@ -29,7 +29,7 @@ class SmoothedKernel:
 
     kernel: StationaryKernel
     law: NoiseLaw
-    factors: tuple[tuple[list[int], Factor], ...]
+    factors: Factors
 
     def k_f(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
@@ -57,12 +57,7 @@ class SmoothedKernel:
         )
 
     def _product(self, delta: Tensor, part: Callable[[Factor, Tensor], Tensor]) -> Tensor:
-        (dims, factor), *others = self.factors
-        whole = len(dims) == delta.shape[-1]
-        value = self.kernel.variance * part(factor, delta if whole else delta[..., dims])
-        for dims, factor in others:
-            value = value * part(factor, delta[..., dims])
-        return value
+        return self.kernel.variance * product(self.factors, delta, part)
 
 
 def smooth(kernel: StationaryKernel, law: NoiseLaw) -> SmoothedKernel:
@@ -83,9 +78,7 @@ def smooth(kernel: StationaryKernel, law: NoiseLaw) -> SmoothedKernel:
     return SmoothedKernel(kernel, law, ((everything, joint),))
 
 
-def _independent_factors(
-    kernel: StationaryKernel, law: NoiseLaw
-) -> tuple[tuple[list[int], Factor], ...]:
+def _independent_factors(kernel: StationaryKernel, law: NoiseLaw) -> Factors:
     """Dimensions with the same formula share a factor, so that it is evaluated once for all."""
     still = (law.mean == 0) & (law.covariance_matrix.diagonal() == 0)
     width = _width(law)

@@ -1,5 +1,6 @@
 """The kernel of f: a variance times one stationary shape per dimension."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
@@ -37,3 +38,18 @@ class Factor(Protocol):
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         """E kappa(delta + xi - xi'), xi and xi' independent."""
         ...
+
+
+Factors = tuple[tuple[list[int], Factor], ...]  # each with the dimensions it covers
+
+
+def product(
+    factors: Factors, delta: Float[Tensor, "*batch d"], part: Callable[[Factor, Tensor], Tensor]
+) -> Float[Tensor, "*batch"]:
+    """The product of one part (f, gf or g) of every factor, each at its own dimensions."""
+    (dims, factor), *others = factors
+    whole = len(dims) == delta.shape[-1]
+    value = part(factor, delta if whole else delta[..., dims])
+    for dims, factor in others:
+        value = value * part(factor, delta[..., dims])
+    return value
