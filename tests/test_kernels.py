@@ -16,7 +16,7 @@ from torch.testing import assert_close
 
 from meseta.kernels import StationaryKernel, smooth
 from meseta.kernels.spectral import frequencies
-from meseta.noise import NoiseLaw, Normal, Uniform
+from meseta.noise import Independent, NoiseLaw, Normal, Uniform
 from meseta.noise.law import unscented
 from quadrature_reference import LENGTHSCALE, kappa, smoothed
 
@@ -117,6 +117,51 @@ def test_several_dimensions_are_the_product_of_one_dimensional_values(law):
             one = kernel_1d(shape, LAWS[law](width[i]), 1.0, lengthscale[i].item())
             product = product * getattr(one, name)(A[:, i : i + 1], B[:, i : i + 1])
         assert_close(getattr(whole, name)(A, B), product, rtol=1e-13, atol=1e-300)
+
+
+# two dimensions of either law, Uniform on both sides of its switch, and one without noise
+MIXED = [("normal", 0.3), ("uniform", 0.1), ("normal", 0.0), ("uniform", 0.5), ("normal", 0.2)]
+
+
+def mixed_reference(shapes, delta, perturbed):
+    """The product of one-dimensional quadratures."""
+    return math.prod(
+        smoothed(shape, law, width, d, perturbed) if perturbed * width else float(kappa(shape, d))
+        for shape, (law, width), d in zip(shapes, MIXED, delta, strict=True)
+    )
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [("se",) * 5, ("matern52",) * 5, ("matern32", "se", "matern12", "matern52", "se")],
+    ids=["se", "matern52", "mixed"],
+)
+def test_a_law_for_each_dimension_is_smoothed_in_closed_form(shapes):
+    variance = 1.7
+    base = StationaryKernel(tensor(variance), shapes, tensor([LENGTHSCALE] * 5))
+    kernel = smooth(base, Independent([LAWS[law](width) for law, width in MIXED]))
+    deltas = [[0.2, -0.3, 0.1, 0.4, -0.1], [-0.9, 0.1, -0.2, 0.6, 0.5]]
+    for covariance, perturbed in ((kernel.k_f, 0), (kernel.k_gf, 1), (kernel.k_g, 2)):
+        exact = [variance * mixed_reference(shapes, delta, perturbed) for delta in deltas]
+        assert_close(at(covariance, deltas), tensor(exact), rtol=0, atol=1e-12 * variance)
+
+
+def test_dimensions_with_the_same_formula_share_a_factor():
+    base = StationaryKernel(tensor(1.0), ("matern52",) * 5, tensor([LENGTHSCALE] * 5))
+    kernel = smooth(base, Independent([LAWS[law](width) for law, width in MIXED]))
+    assert [dims for dims, _ in kernel.factors] == [[0, 4], [1, 3], [2]]
+
+
+@every_shape
+@every_law
+def test_one_law_given_for_each_dimension_is_that_law(shape, law):
+    base = StationaryKernel(tensor(1.2), (shape,) * 3, tensor([0.7, 0.3, 0.5]))
+    widths = (0.2, 0.0, 0.6)
+    direct = smooth(base, LAWS[law](widths))
+    composed = smooth(base, Independent([LAWS[law](width) for width in widths]))
+    A, B = torch.randn(2, 5, 3, generator=torch.Generator().manual_seed(11), dtype=torch.double)
+    for name in ("k_f", "k_gf", "k_g"):
+        assert torch.equal(getattr(composed, name)(A, B), getattr(direct, name)(A, B))
 
 
 @every_law
@@ -234,6 +279,10 @@ class Triangular:
     independent = True
 
     @property
+    def marginals(self):
+        return tuple(replace(self, half_width=(width,)) for width in self.half_width)
+
+    @property
     def mean(self):
         return torch.full((len(self.half_width),), self.centre, dtype=torch.double)
 
@@ -327,6 +376,21 @@ def test_quadrature_in_several_dimensions_is_a_product_too():
             one = kernel_1d(shapes[i], Triangular((half_width,)), 1.0, lengthscale)
             product = product * getattr(one, name)(A[:, i : i + 1], B[:, i : i + 1])
         assert_close(getattr(kernel, name)(A, B), product, rtol=1e-13, atol=0)
+
+
+def test_a_law_of_the_users_own_goes_together_with_closed_forms():
+    shapes, delta = ("matern52", "se", "se"), [0.3, -0.2, 0.4]
+    base = StationaryKernel(tensor(1.0), shapes, tensor([LENGTHSCALE] * 3))
+    law = Independent([Normal(0.2), Triangular((0.5,), centre=0.6), Uniform(0.3)])
+    kernel = smooth(base, law)
+    # k_g = E k_f(x + xi, x' + xi'): the centre cancels
+    for covariance, perturbed, centre in ((kernel.k_gf, 1, 0.6), (kernel.k_g, 2, 0.0)):
+        exact = (
+            smoothed("matern52", "normal", 0.2, delta[0], perturbed)
+            * triangular_reference("se", 0.5, delta[1] + centre, perturbed)
+            * smoothed("se", "uniform", 0.3, delta[2], perturbed)
+        )
+        assert at(covariance, [delta]).item() == pytest.approx(exact, abs=1e-12)
 
 
 def gradient(covariance, delta):
@@ -449,6 +513,18 @@ def test_f_and_g_have_a_joint_covariance_in_several_dimensions(seed, shapes, exp
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10_000),
+    shapes=st.lists(st.sampled_from(SHAPES), min_size=3, max_size=3),
+    exponents=log_widths(3),
+    laws=st.lists(st.sampled_from([Normal, Uniform]), min_size=3, max_size=3),
+)
+def test_f_and_g_have_a_joint_covariance_under_mixed_noise(seed, shapes, exponents, laws):
+    noise = Independent([law(10**e) for law, e in zip(laws, exponents, strict=True)])
+    assert smallest_eigenvalue_in_several_dimensions(seed, shapes, noise) >= -1e-9
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
 @given(seed=st.integers(0, 10_000), exponents=log_widths(3))
 def test_f_and_g_have_a_joint_covariance_under_correlated_noise(seed, exponents):
     generator = torch.Generator().manual_seed(seed)
@@ -531,3 +607,5 @@ def test_a_law_for_another_number_of_parameters_is_refused():
     kernel = StationaryKernel(tensor(1.0), ("se", "se"), tensor([0.7, 0.3]))
     with pytest.raises(ValueError, match="has 3 values but x has 2 parameters"):
         smooth(kernel, Normal((0.1, 0.2, 0.3)))
+    with pytest.raises(ValueError, match="has 3 laws but x has 2 parameters"):
+        smooth(kernel, Independent([Normal(0.1), Uniform(0.2), Normal(0.3)]))

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import re
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal
 from torch.testing import assert_close
 
-from meseta.noise import NoiseLaw, Normal, Uniform
+from meseta.noise import Independent, NoiseLaw, Normal, Uniform
+from meseta.noise.independent import independent, read_laws
 from meseta.noise.law import read_width
 
 CORRELATED = torch.tensor(
@@ -26,6 +28,8 @@ LAWS = {
     "correlated": Normal(covariance=CORRELATED),
     "singular": Normal(covariance=SINGULAR),
     "uniform": Uniform((0.5, 0.02, 0.0)),
+    "mixed": Independent((Normal(0.3), Uniform(0.05), Normal(0.0))),
+    "nested": Independent((Independent((Uniform(0.4),)), Normal(covariance=[[0.09]]))),
 }
 INDEPENDENT = {name: law for name, law in LAWS.items() if law.independent}
 JOINT = {name: law for name, law in LAWS.items() if not law.independent}
@@ -39,7 +43,14 @@ def generator(seed):
     return torch.Generator().manual_seed(seed)
 
 
+def average(weights, values):
+    """Over the nodes of each coordinate, which may have weights of their own."""
+    return (weights.reshape(values.shape[-2], -1) * values).sum(-2)
+
+
 def exact_covariance(law):
+    if isinstance(law, Independent):
+        return torch.block_diag(*[exact_covariance(member) for member in law.laws])
     if isinstance(law, Uniform):
         # int t^2 dt / 2h over +-h
         return torch.diag(law.half_widths**3 / (3 * law.half_widths.clamp_min(1e-300)))
@@ -93,7 +104,7 @@ def test_characteristic_function_is_the_quadrature_of_the_wave(law):
     d = len(law.mean)
     omega = 3 * torch.randn(7, d, generator=generator(3), dtype=torch.double)
     points, weights = law.nodes(40)
-    per_dimension = weights @ (omega[:, None, :] * points).cos()
+    per_dimension = average(weights, (omega[:, None, :] * points).cos())
     value = law.characteristic(omega)
     assert_close(value.real, per_dimension.prod(-1), rtol=0, atol=1e-13)
     assert_close(value.imag, torch.zeros(7, dtype=torch.double))
@@ -155,19 +166,23 @@ def test_sigma_points_refuse_a_kappa_without_a_real_root(law):
         law.sigma_points(-float(len(law.mean)))
 
 
+def exact_moment(law, degree):
+    """E xi^degree in one dimension."""
+    if degree % 2:
+        return torch.zeros_like(law.mean)
+    if isinstance(law, Uniform):
+        return law.half_widths**degree / (degree + 1)
+    return law.standard_deviation**degree * math.prod(range(degree - 1, 0, -2))
+
+
 @every(INDEPENDENT)
 def test_nodes_integrate_polynomials_exactly(law):
     num = 8
     points, weights = law.nodes(num)
     assert points.shape == (num, len(law.mean))
     for degree in range(2 * num):
-        if degree % 2:
-            exact = torch.zeros_like(law.mean)
-        elif isinstance(law, Uniform):
-            exact = law.half_widths**degree / (degree + 1)
-        else:
-            exact = law.standard_deviation**degree * math.prod(range(degree - 1, 0, -2))
-        assert_close(weights @ points**degree, exact, rtol=1e-12, atol=1e-15)
+        exact = torch.cat([exact_moment(marginal, degree) for marginal in law.marginals])
+        assert_close(average(weights, points**degree), exact, rtol=1e-12, atol=1e-15)
 
 
 @settings(max_examples=200, deadline=None, derandomize=True)
@@ -210,8 +225,32 @@ def test_joint_nodes_converge_to_the_integral(law):
 def test_there_are_as_many_nodes_as_asked_for(law, num):
     points, weights = law.nodes(num)
     assert points.shape == (num, len(law.mean))
-    assert weights.shape == (num,)
-    assert weights.sum().item() == pytest.approx(1, abs=1e-14)
+    assert weights.shape in ((num,), points.shape)
+    assert_close(weights.sum(0), torch.ones_like(weights[0]), rtol=0, atol=1e-14)
+
+
+@every(LAWS)
+def test_marginals_are_the_laws_of_the_coordinates(law):
+    d = len(law.mean)
+    assert len(law.marginals) == d
+    omega = torch.zeros(d, 5, d, dtype=torch.double)  # waves along one axis each
+    for i, marginal in enumerate(law.marginals):
+        assert isinstance(marginal, NoiseLaw)
+        assert marginal.marginals == (marginal,)
+        assert_close(marginal.mean, law.mean[[i]])
+        assert_close(marginal.covariance_matrix, law.covariance_matrix[[i]][:, [i]])
+        omega[i, :, i] = 3 * torch.randn(5, generator=generator(11), dtype=torch.double)
+        assert_close(marginal.characteristic(omega[i, :, [i]]), law.characteristic(omega[i]))
+
+
+@every(INDEPENDENT)
+def test_independent_laws_are_made_of_their_marginals(law):
+    omega = 3 * torch.randn(7, len(law.mean), generator=generator(12), dtype=torch.double)
+    again = Independent(law.marginals)
+    assert again.independent
+    assert again.marginals == law.marginals
+    assert_close(again.characteristic(omega), law.characteristic(omega), rtol=1e-14, atol=0)
+    assert_close(again.covariance_matrix, law.covariance_matrix, rtol=0, atol=0)
 
 
 @every(LAWS)
@@ -239,6 +278,10 @@ def test_covariance_knows_its_dimension():
     assert not law.independent
 
 
+def test_independent_laws_know_their_dimension():
+    assert LAWS["mixed"].in_dimension(3) == LAWS["mixed"]
+
+
 @pytest.mark.parametrize(
     ("law", "dimension", "message"),
     [
@@ -246,8 +289,10 @@ def test_covariance_knows_its_dimension():
         (Normal((0.1,)), 2, "Normal std has 1 values but x has 2 parameters"),
         (Uniform((0.1, 0.2, 0.3)), 1, "Uniform half_width has 3 values but x has 1 parameters"),
         (Normal(covariance=SINGULAR), 4, "covariance is 2 x 2 but x has 4 parameters"),
+        (LAWS["mixed"], 2, "Independent has 3 laws but x has 2 parameters; .* Normal.0. for one"),
+        (Independent([Normal(0.1)]), 2, "Independent has 1 laws but x has 2 parameters"),
     ],
-    ids=["normal", "one-value tuple", "uniform", "covariance"],
+    ids=["normal", "one-value tuple", "uniform", "covariance", "mixed", "one law"],
 )
 def test_wrong_number_of_widths_is_refused_with_both_numbers(law, dimension, message):
     with pytest.raises(ValueError, match=message):
@@ -265,6 +310,11 @@ def test_laws_are_values():
     assert Normal(covariance=CORRELATED) != Normal(covariance=2 * CORRELATED)
     assert len({Normal(0.1), Normal(0.1), Uniform(0.1), Uniform((0.1,)), Uniform((0.1,))}) == 3
     assert len({Normal(covariance=SINGULAR), Normal(covariance=SINGULAR.numpy())}) == 1
+    assert Independent([Normal(0.1), Uniform(0.2)]) == Independent((Normal(0.1), Uniform(0.2)))
+    assert Independent([Normal(0.1), Uniform(0.2)]) != Independent([Uniform(0.2), Normal(0.1)])
+    assert len({Independent([Normal(0.1)]), Independent([Normal(0.1)])}) == 1
+    with pytest.raises(AttributeError):
+        Independent([Normal(0.1)]).laws = ()
     with pytest.raises(AttributeError):
         Normal(0.1).std = 0.2
     with pytest.raises(AttributeError):
@@ -275,7 +325,85 @@ def test_laws_are_values():
 def test_repr_is_code_that_gives_the_law_back(law):
     text = repr(law)
     assert text.startswith(type(law).__name__)
-    assert eval(text, {"Normal": Normal, "Uniform": Uniform}) == law
+    names = {"Normal": Normal, "Uniform": Uniform, "Independent": Independent}
+    assert eval(text, names) == law
+
+
+@pytest.mark.parametrize(
+    ("laws", "simplest"),
+    [
+        ([Normal(3.0), Normal(0.1)], Normal((3.0, 0.1))),
+        ([Normal(3.0), Normal(0.0)], Normal((3.0, 0.0))),
+        ([Uniform(0.0), Normal(3.0)], Normal((0.0, 3.0))),
+        ([Normal((3.0,)), Normal(covariance=[[0.25]])], Normal((3.0, 0.5))),
+        ([Uniform(0.05), Uniform(0.2)], Uniform((0.05, 0.2))),
+        ([Uniform(0.05), Normal(0.0), Uniform(0.0)], Uniform((0.05, 0.0, 0.0))),
+        ([Uniform(0.0), Normal(0.0)], Normal((0.0, 0.0))),
+        ([Uniform(0.0)], Normal((0.0,))),
+        ([Independent([Normal(0.1)]), Normal(0.2)], Normal((0.1, 0.2))),
+        ([Normal(3.0), Uniform(0.05)], Independent((Normal(3.0), Uniform(0.05)))),
+        (
+            [Normal(0.0), Uniform(1e-200), Normal(1e-200)],
+            Independent((Normal(0.0), Uniform(1e-200), Normal(1e-200))),
+        ),
+    ],
+    ids=str,
+)
+def test_the_simplest_law_with_the_given_coordinates(laws, simplest):
+    assert independent(laws) == simplest
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([Normal, Uniform]), st.sampled_from([0.0, 1e-9, 0.3, 40.0])),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_the_simplest_law_is_the_same_law(members):
+    laws = [family(width) for family, width in members]
+    d = len(laws)
+    omega = torch.randn(5, d, generator=generator(13), dtype=torch.double)
+    simple, composed = independent(laws), Independent(laws)
+    mixed = len({family for family, width in members if width}) > 1
+    assert isinstance(simple, Independent) == mixed
+    assert simple.in_dimension(d) == simple
+    assert_close(simple.characteristic(omega), composed.characteristic(omega))
+    assert_close(simple.covariance_matrix, composed.covariance_matrix, rtol=1e-14, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("law", "dimension"),
+    [(Normal((0.1, 0.2)), 2), (Normal(covariance=CORRELATED), 3), (LAWS["mixed"], 3)],
+    ids=["normal", "correlated", "mixed"],
+)
+@pytest.mark.parametrize("compose", [Independent, independent])
+def test_members_in_several_dimensions_are_refused_by_name(compose, law, dimension):
+    message = (
+        f"member 1 is {law!r} in {dimension} dimensions; give one law per parameter, or "
+        "Normal(covariance=...) for all"
+    )
+    with pytest.raises(ValueError, match="must be one-dimensional, but " + re.escape(message)):
+        compose([Normal(0.1), law])
+
+
+@pytest.mark.parametrize(
+    ("laws", "message"),
+    [
+        ([], "a list with one noise law per parameter, got []"),
+        (Normal(0.1), "a list with one noise law per parameter, got Normal(0.1)"),
+        ({"speed": Normal(0.1)}, "per parameter, got {'speed': Normal(0.1)}"),
+        ([Normal(0.1), 0.2], "must be a noise law such as Normal(0.1), but member 1 is 0.2"),
+        ([None], "member 0 is None; give Normal(0) for a parameter without noise"),
+        ([Normal], "member 0 is <class"),
+    ],
+    ids=str,
+)
+def test_what_is_no_list_of_laws_is_refused_by_name(laws, message):
+    """Through the function behind the constructor, which tests would refuse by type alone."""
+    with pytest.raises(TypeError, match=re.escape(message)):
+        read_laws(laws)
 
 
 @pytest.mark.parametrize("law", [Normal, Uniform])

@@ -13,7 +13,7 @@ from torch.testing import assert_close
 from meseta.gp.joint import condition
 from meseta.gp.paths import sample_paths
 from meseta.kernels import StationaryKernel, smooth
-from meseta.noise import Normal, Uniform
+from meseta.noise import Independent, Normal, Uniform
 from meseta.noise.law import unscented
 
 SAMPLERS = ["pathwise", "sparse-spectrum"]
@@ -47,8 +47,9 @@ def posterior_of(shapes, law, *, n=6, noise_variance=1e-2, seed=0, mean=0.4):
         (("matern52",), Uniform(0.2)),
         (("se", "matern32"), Normal((0.1, 0.2))),
         (("se", "se"), Normal(covariance=CORRELATED)),
+        (("se", "matern52"), Independent([Normal(0.1), Uniform(0.2)])),
     ],
-    ids=["se-normal", "matern52-uniform", "mixed-normal", "se-correlated"],
+    ids=["se-normal", "matern52-uniform", "mixed-normal", "se-correlated", "normal-uniform"],
 )
 @every_sampler
 def test_paths_have_the_joint_moments_of_the_posterior(shapes, law, sampler):
@@ -176,6 +177,10 @@ class OffCentre:
     mean = tensor([0.15])
     covariance_matrix = tensor([[0.1**2 / 3]])
 
+    @property
+    def marginals(self):
+        return (self,)
+
     def in_dimension(self, dimension):
         return self
 
@@ -206,6 +211,31 @@ def test_noise_off_centre_shifts_the_phase_of_each_feature(sampler):
 
 
 @every_sampler
+def test_g_is_the_exact_smoothing_of_f_under_a_law_for_each_dimension(sampler):
+    law = Independent([OffCentre(), Normal(0.1), Uniform(0.2)])
+    paths = sample_paths(posterior_of(("se",) * 3, law), 4, 200, generator(25), sampler)
+    normal, uniform = hermite_nodes(tensor([[0.01]]), 24), legendre_nodes(tensor([0.2]), 16)
+    points, weights = zip(OffCentre().nodes(12), normal, uniform, strict=True)
+    xi = torch.cartesian_prod(*[column[:, 0] for column in points])
+    assert_g_is_the_average_of_f(paths, xi, torch.cartesian_prod(*weights).prod(-1), 3)
+
+
+@every_sampler
+def test_g_is_the_average_of_f_over_samples_of_a_law_for_each_dimension(sampler):
+    law = Independent([Normal(0.1), Uniform(0.2), Normal(0.0)])
+    shapes = ("matern52", "se", "matern32")
+    paths = sample_paths(posterior_of(shapes, law), 4, 200, generator(26), sampler)
+    num = 10_000
+    xi = law.sample(num, generator(27))
+    x = torch.rand(3, 3, generator=generator(28), dtype=torch.double)
+    draws = paths.f((x[:, None, :] + xi).reshape(-1, 3)).reshape(4, 3, num)
+    error = draws.std(-1) / math.sqrt(num)
+    # 4.5 standard errors for 12 values, all far below the effect of the noise
+    assert torch.all((paths.g(x) - draws.mean(-1)).abs() <= 4.5 * error)
+    assert (paths.g(x) - paths.f(x)).abs().max() > 10 * error.max()
+
+
+@every_sampler
 def test_without_input_noise_g_is_f(sampler):
     posterior = posterior_of(("matern32", "se"), Normal(0.0))
     paths = sample_paths(posterior, 5, 100, generator(14), sampler)
@@ -220,8 +250,9 @@ def test_without_input_noise_g_is_f(sampler):
         (("matern52", "matern52"), Uniform((0.2, 0.03))),
         (("se", "matern32", "se"), Normal((0.1, 0.0, 0.2))),
         (("se", "se"), Normal(covariance=CORRELATED)),
+        (("se", "matern52"), Independent([Normal(0.1), Uniform(0.2)])),
     ],
-    ids=["se-normal", "matern52-uniform", "mixed", "correlated"],
+    ids=["se-normal", "matern52-uniform", "mixed", "correlated", "normal-uniform"],
 )
 @every_sampler
 def test_g_of_is_g_row_by_row_and_knows_its_gradient(shapes, law, sampler):

@@ -11,12 +11,16 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 
 from gp_models import SHAPES, kernel, log_uniform, model, normal, random_model, tensor, uniform
-from meseta import Normal, Uniform
+from meseta import Independent, Normal, Uniform
 from meseta.gp import RobustPosterior
 
 
 def nodes_of(law, d, num):
     """Nodes and weights of xi: a tensor grid of Gauss rules."""
+    if isinstance(law, Independent):
+        points, weights = zip(*[nodes_of(one, 1, num) for one in law.laws], strict=True)
+        grid = torch.cartesian_prod(*[column[:, 0] for column in points])
+        return grid, torch.cartesian_prod(*weights).prod(-1)
     if isinstance(law, Uniform):
         points, weights = leggauss(num)
         root = torch.diag(law.in_dimension(d).half_widths)
@@ -52,7 +56,16 @@ def by_botorch(gp, law, x, num=30):
     return tensor(rows).T
 
 
-@pytest.mark.parametrize("law", [Normal(0.08), Normal([0.3, 0.02]), Uniform([0.1, 0.4])], ids=repr)
+@pytest.mark.parametrize(
+    "law",
+    [
+        Normal(0.08),
+        Normal([0.3, 0.02]),
+        Uniform([0.1, 0.4]),
+        Independent([Normal(0.1), Uniform(0.3)]),
+    ],
+    ids=repr,
+)
 def test_moments_agree_with_the_posterior_of_f_at_perturbed_points(law):
     X, y = uniform(7, 2, seed=1), normal(7, seed=2)
     gp = model(X, y, kernel("se", [0.4, 0.7], 1.3), 1e-3, mean=0.2)

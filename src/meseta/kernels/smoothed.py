@@ -80,10 +80,12 @@ def smooth(kernel: StationaryKernel, law: NoiseLaw) -> SmoothedKernel:
 
 def _independent_factors(kernel: StationaryKernel, law: NoiseLaw) -> Factors:
     """Dimensions with the same formula share a factor, so that it is evaluated once for all."""
-    still = (law.mean == 0) & (law.covariance_matrix.diagonal() == 0)
-    width = _width(law)
+    marginals = law.marginals
+    width = torch.cat([_width(marginal) for marginal in marginals])
+    ratio = (width / kernel.lengthscale).tolist()
+    still = ((law.mean == 0) & (law.covariance_matrix.diagonal() == 0)).tolist()
     formulas = [
-        "still" if still[i] else _formula(shape, law, width[i] / kernel.lengthscale[i])
+        "still" if still[i] else _formula(shape, marginals[i], ratio[i])
         for i, shape in enumerate(kernel.shapes)
     ]
     # the nodes of one dimension are not those of another
@@ -92,13 +94,13 @@ def _independent_factors(kernel: StationaryKernel, law: NoiseLaw) -> Factors:
         for i, (formula, shape) in enumerate(zip(formulas, kernel.shapes, strict=True))
     ]
     factors: list[tuple[list[int], Factor]] = []
-    for (formula, shape, _), dims in _dims_by(keys).items():
+    for (formula, shape, i), dims in _dims_by(keys).items():
         lengthscale = kernel.lengthscale[dims]
         if formula == "still":
             factor = _unperturbed(shape, lengthscale)
-        elif formula == "nodes":
-            nodes, weights = law.nodes(_num_nodes(float(width[dims] / lengthscale)))
-            factor = IndependentNodes(_unperturbed(shape, lengthscale), nodes[:, dims], weights)
+        elif i is not None:
+            nodes, weights = marginals[i].nodes(_num_nodes(ratio[i]))
+            factor = IndependentNodes(_unperturbed(shape, lengthscale), nodes, weights)
         elif shape == "se":
             factor = _SE_FORMULAS[formula](lengthscale, width[dims])
         else:
@@ -119,7 +121,7 @@ _MATERN_FORMULAS: dict[str, Callable[[Shape, Tensor, Tensor], Factor]] = {
 }
 
 
-def _formula(shape: Shape, law: NoiseLaw, width_in_lengthscales: Tensor) -> str:
+def _formula(shape: Shape, law: NoiseLaw, width_in_lengthscales: float) -> str:
     """The closed form of one dimension, or "nodes" where there is none."""
     if isinstance(law, Normal):
         if shape == "se":
@@ -137,10 +139,12 @@ def _num_nodes(width_in_lengthscales: float) -> int:
     return min(MOST_NODES, max(NODES, math.ceil(12 * width_in_lengthscales)))
 
 
-def _width(law: NoiseLaw) -> Float[Tensor, " d"]:
-    """The number that the closed forms of this law take."""
+def _width(law: NoiseLaw) -> Float[Tensor, " 1"]:
+    """The number that the closed forms of this law of one dimension take."""
     if isinstance(law, Uniform):
         return law.half_widths
+    if isinstance(law, Normal):
+        return law.standard_deviation
     return law.covariance_matrix.diagonal().sqrt()
 
 

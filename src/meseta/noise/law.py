@@ -26,6 +26,14 @@ class NoiseLaw(Protocol):
         ...
 
     @property
+    def marginals(self) -> tuple["NoiseLaw", ...]:
+        """The one-dimensional law of each coordinate; a one-dimensional law is its own.
+
+        Where the coordinates are independent this is the whole law, and kernels use nothing else.
+        """
+        ...
+
+    @property
     def mean(self) -> Float[Tensor, " d"]: ...
 
     @property
@@ -51,11 +59,13 @@ class NoiseLaw(Protocol):
         """Points and weights of the unscented transformation."""
         ...
 
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
+    def nodes(
+        self, num: int
+    ) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"] | Float[Tensor, "num d"]]:
         """Quadrature nodes and weights of E h(xi).
 
-        For independent coordinates column i holds the nodes of coordinate i alone, all
-        with the same weights; otherwise each row is a node of the joint law.
+        For independent coordinates column i holds the nodes of coordinate i alone; the weights
+        have a column for each where they differ. Otherwise each row is a node of the joint law.
         """
         ...
 

@@ -46,6 +46,10 @@ class Normal:
         return self.covariance is None
 
     @property
+    def marginals(self) -> tuple["Normal", ...]:
+        return tuple(Normal(std) for std in self.standard_deviation.tolist())
+
+    @property
     def mean(self) -> Float[Tensor, " d"]:
         return torch.zeros(len(self._root()), dtype=torch.double)
 

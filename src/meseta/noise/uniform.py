@@ -27,6 +27,10 @@ class Uniform:
         return True
 
     @property
+    def marginals(self) -> tuple["Uniform", ...]:
+        return tuple(Uniform(half_width) for half_width in self.half_widths.tolist())
+
+    @property
     def half_widths(self) -> Float[Tensor, " d"]:
         widths = (self.half_width,) if isinstance(self.half_width, float) else self.half_width
         return torch.tensor(widths, dtype=torch.double)
