@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import qmc
 
-from meseta.sobol import sobol, unit_sobol
+from meseta.sobol import sobol, sobol_sequence, unit_sobol
 
 
 def generator(seed):
@@ -76,3 +76,41 @@ def test_points_are_more_even_than_random_ones():
     points = unit_sobol(2, 256, generator(8)).numpy()
     random = torch.rand(256, 2, generator=generator(9)).numpy()
     assert qmc.discrepancy(points) < qmc.discrepancy(random) / 10
+
+
+BOX = torch.tensor([[-1.0, 10.0, 0.0], [3.0, 10.5, 1e-3]], dtype=torch.double)
+
+
+@pytest.mark.parametrize("start", [0, 1, 2, 7, 64, 1000])
+@pytest.mark.parametrize("num", [1, 2, 5])
+def test_a_sequence_can_be_entered_anywhere(start, num):
+    whole = sobol_sequence(BOX, 0, 1100, seed=3)
+    torch.testing.assert_close(
+        sobol_sequence(BOX, start, num, seed=3), whole[start : start + num], rtol=0, atol=0
+    )
+
+
+def test_a_sequence_fills_the_box_and_follows_its_seed():
+    torch.manual_seed(0)
+    state = torch.get_rng_state()
+    points = sobol_sequence(BOX, 0, 128, seed=0)
+    assert torch.all((points >= BOX[0]) & (points <= BOX[1]))
+    strata = ((points - BOX[0]) / (BOX[1] - BOX[0]) * 128).floor().long()
+    for column in strata.T:
+        assert column.sort().values.tolist() == list(range(128))
+    assert torch.equal(points, sobol_sequence(BOX, 0, 128, seed=0))
+    assert not torch.equal(points, sobol_sequence(BOX, 0, 128, seed=1))
+    assert torch.equal(state, torch.get_rng_state())
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 2**63 - 1),
+    low=st.floats(-1e6, 1e6),
+    width=st.floats(1e-9, 1e6),
+    start=st.integers(0, 10_000),
+)
+def test_no_point_of_a_sequence_leaves_its_box(seed, low, width, start):
+    bounds = torch.tensor([[low], [low + width]], dtype=torch.double)
+    points = sobol_sequence(bounds, start, 20, seed)
+    assert torch.all((points >= bounds[0]) & (points <= bounds[1]))

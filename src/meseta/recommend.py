@@ -1,19 +1,15 @@
 """The robust optimum that the data speak for, and the nominal one beside it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.ascent import ascend
+from meseta import methods
+from meseta.gp.incumbent import Mean, maximize_mean
 from meseta.gp.robust import RobustPosterior
-from meseta.sobol import sobol
 from meseta.space import checked_bounds
-
-SWEEP = 1024
-STARTS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,9 +23,22 @@ class Optimum:
     nominal_std: float
 
 
-def recommend(posterior: RobustPosterior, bounds: Tensor, *, seed: int = 0) -> Optimum:
-    """The robust optimum: argmax of the posterior mean of g over the box."""
-    return _optimum(posterior, bounds, seed, posterior.core.mean_g)
+def recommend(
+    posterior: RobustPosterior,
+    bounds: Tensor,
+    *,
+    method: str = methods.DEFAULT_METHOD,
+    options: object = None,
+    seed: int = 0,
+) -> Optimum:
+    """Where the method believes the robust optimum to be.
+
+    For most it is the argmax of the posterior mean of g over the box; for "ei", which knows of no
+    input noise, of f; for "unscented-ei" of the mean of f over sigma points.
+    """
+    settings = methods.checked_options(method, options)
+    belief = methods.get(method).belief(posterior.core, settings)
+    return _optimum(posterior, bounds, seed, belief)
 
 
 def nominal(posterior: RobustPosterior, bounds: Tensor, *, seed: int = 0) -> Optimum:
@@ -37,30 +46,14 @@ def nominal(posterior: RobustPosterior, bounds: Tensor, *, seed: int = 0) -> Opt
     return _optimum(posterior, bounds, seed, posterior.core.mean_f)
 
 
-def _optimum(
-    posterior: RobustPosterior, bounds: Tensor, seed: int, mean: Callable[[Tensor], Tensor]
-) -> Optimum:
+def _optimum(posterior: RobustPosterior, bounds: Tensor, seed: int, mean: Mean) -> Optimum:
     units, bounds = posterior.units, checked_bounds(bounds, posterior.dimension)
-    box = units.x_to_model(bounds)
     generator = torch.Generator().manual_seed(seed)
-    with torch.no_grad():
-        data = posterior.core.X.clamp(box[0], box[1])
-        sweep = torch.cat([sobol(box, SWEEP, generator), data])
-        best = mean(sweep).topk(STARTS).indices
-    ascent = ascend(
-        lambda _, x: mean(x),
-        sweep[best],
-        box,
-        scale=posterior.core.kernel.kernel.lengthscale,
-        gradient_tolerance=1e-10,
-        value_tolerance=1e-15,
-        max_iterations=100,
-    )
-    x = ascent.x[ascent.value.argmax()]
-    raw = units.x_to_raw(x).clamp(bounds[0], bounds[1])
-    moments = posterior.joint(raw[None])
+    best = maximize_mean(posterior.core, mean, units.x_to_model(bounds), generator)
+    x = units.x_to_raw(best.x).clamp(bounds[0], bounds[1])
+    moments = posterior.joint(x[None])
     return Optimum(
-        x=raw,
+        x=x,
         mean=float(moments.m_g),
         std=float(moments.v_g.sqrt()),
         nominal_mean=float(moments.m_f),

@@ -2,26 +2,31 @@
 
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from botorch.models import SingleTaskGP
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta import methods
 from meseta.acquisition.maximize import MaximizeInfo, maximize_acquisition
-from meseta.acquisition.nes import NESInfo, NoisyInputEntropySearch
-from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
-from meseta.gp.paths import Sampler
+from meseta.acquisition.prepared import RobustAcquisition
+from meseta.gp.fit import FitInfo, Hyperparameters, Prior, check_data, fit_surrogate
 from meseta.noise import NoiseLaw
+from meseta.sobol import sobol_sequence
+from meseta.space import checked_bounds
 
 
 class SuggestInfo(NamedTuple):
-    """Everything behind a suggestion, for people and plots."""
+    """Everything behind a suggestion, for people and plots.
 
-    model: SingleTaskGP
-    acquisition: NoisyInputEntropySearch
-    fit: FitInfo
-    nes: NESInfo
-    maximize: MaximizeInfo
+    A method without a model (sobol) has only None here.
+    """
+
+    model: SingleTaskGP | None = None
+    fit: FitInfo | None = None
+    acquisition: RobustAcquisition | None = None
+    maximize: MaximizeInfo | None = None
 
 
 def suggest(
@@ -30,15 +35,16 @@ def suggest(
     bounds: Tensor,
     noise: NoiseLaw,
     *,
+    method: str = methods.DEFAULT_METHOD,
+    options: object = None,
     seed: int = 0,
     X_pending: Tensor | None = None,
-    num_max_values: int = 1,
-    sampler: Sampler = "pathwise",
     prior: Prior = "default",
     noise_variance: float | None = None,
     previous: Hyperparameters | None = None,
+    fitted: tuple[SingleTaskGP, FitInfo] | None = None,
 ) -> tuple[Float[Tensor, " d"], SuggestInfo]:
-    """The point that NES-EP would evaluate next, given y = f(X) + noise; all in raw units.
+    """The point that a method would evaluate next, given y = f(X) + noise; all in raw units.
 
     Maximises: negate y to minimise.
 
@@ -46,33 +52,31 @@ def suggest(
         X, y: The data, (n, d) and (n,).
         bounds: The box, (2, d).
         noise: The law of xi.
-        seed: Of everything random in this iteration.
+        method: A name from `meseta.methods`.
+        options: Of the method, as a dictionary, such as {"num_max_values": 3}.
+        seed: Of the whole run: each iteration draws from a stream of its own.
         X_pending: Points under evaluation, (p, d).
-        num_max_values: K, how many values of g* to average over.
-        sampler: Of the paths whose maxima are the values of g*.
         prior: Of the lengthscales, see `fit_surrogate`.
         noise_variance: Of the observations; None: inferred.
         previous: Hyper-parameters of an earlier iteration (`info.fit.hyperparameters`), from
             which the fit starts.
+        fitted: What `fit_surrogate` returned for these data; if given, nothing is fitted.
     """
-    model, fit = fit_surrogate(
-        X, y, bounds, noise, prior=prior, noise_variance=noise_variance, previous=previous
-    )
-    acquisition = NoisyInputEntropySearch(
-        model,
-        noise,
-        bounds,
-        num_max_values=num_max_values,
-        X_pending=X_pending,
-        seed=seed,
-        sampler=sampler,
-    )
-    generator = torch.Generator().manual_seed(seed)
-    # observations that tell about g* lie around the places where g may have its maximum
-    maxima = acquisition.info.maxima
-    extra = None if maxima is None else acquisition.robust.units.x_to_raw(maxima.x)
-    lengthscale = acquisition.robust.lengthscale
+    check_data(X, y)
+    bounds = checked_bounds(bounds, X.shape[1])
+    prepare = methods.prepare(method, options)
+    number = len(X) + (0 if X_pending is None else len(X_pending))
+    if prepare is None:
+        return sobol_sequence(bounds, number, 1, seed)[0], SuggestInfo()
+    if fitted is None:
+        fitted = fit_surrogate(
+            X, y, bounds, noise, prior=prior, noise_variance=noise_variance, previous=previous
+        )
+    model, fit = fitted
+    stream = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)
+    acquisition = RobustAcquisition(model, noise, bounds, prepare, X_pending, stream)
+    generator = torch.Generator().manual_seed(stream)
     x, maximize = maximize_acquisition(
-        acquisition, acquisition.bounds, generator, extra, lengthscale
+        acquisition, bounds, generator, acquisition.starts, acquisition.robust.lengthscale
     )
-    return x, SuggestInfo(model, acquisition, fit, acquisition.info, maximize)
+    return x, SuggestInfo(model, fit, acquisition, maximize)

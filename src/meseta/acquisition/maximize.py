@@ -63,8 +63,11 @@ def maximize_acquisition(
 
 
 def _boltzmann(values: Tensor, num: int, generator: torch.Generator) -> Tensor:
-    """The best point, and others with probability proportional to exp of their z-score."""
-    spread = values.std()
+    """The best point, and others with probability proportional to exp of their z-score.
+
+    The spread is that of the better half: logarithms of a gain have no bottom.
+    """
+    spread = values[values >= values.median()].std(correction=0)
     if not spread > 0:
         return torch.arange(num)
     weights = ((values - values.max()) / spread).exp().clamp_min(1e-12)

@@ -1,9 +1,9 @@
 """Noisy-Input Entropy Search: how much an observation of f(x) tells about the robust maximum g*."""
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
-from botorch.acquisition.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
@@ -14,18 +14,21 @@ from meseta.acquisition.given_max import (
     given_max,
     moments_given_max,
 )
-from meseta.gp.maxima import Maxima, maximize_paths, percentile_values
-from meseta.gp.paths import Sampler, sample_paths
-from meseta.gp.robust import RobustPosterior, raw_moments
+from meseta.acquisition.prepared import RobustAcquisition
+from meseta.gp.joint import JointPosterior
+from meseta.gp.maxima import Maxima, MaximaOptions, percentile_values, sample_maxima
+from meseta.gp.paths import Sampler
+from meseta.gp.robust import raw_moments
+from meseta.gp.surrogate import Units
 from meseta.inference import EPInfo
 from meseta.noise import NoiseLaw
-from meseta.space import checked_bounds
 
-# The paper's settings (Sec. 4): 500 features; its K values are quantiles of 100 maxima.
-NUM_PATHS = 100
-NUM_FEATURES = 500
-# Of the prior variance: what rounding can do to v_f.
-ROUNDING = 1e-12
+
+@dataclass(frozen=True)
+class NESOptions(MaximaOptions):
+    """Settings of NES-EP."""
+
+    num_max_values: int = 1  # K
 
 
 def nes_ep(state: GivenMax, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
@@ -34,19 +37,15 @@ def nes_ep(state: GivenMax, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
     As a single logarithm of what conditioning on g* removes: alpha -> 0 without cancellation.
     """
     before, explained = explained_by_max(state, x)
-    posterior = state.posterior
-    # with jitter the model takes the data to be that much noisier, so also a new observation; and
-    # without any noise v_f at the data is rounding, about which there is nothing to learn
-    s2 = posterior.new_noise_variance + posterior.jitter_variance
-    s2 = torch.maximum(s2, ROUNDING * posterior.kernel.at_same_point[0])
     # the share of Var[y(x)] that g(x) explains, of which conditioning removes `explained`
+    s2 = state.posterior.observation_variance
     share = before.c_fg**2 / (before.v_g * (before.v_f + s2))
     removed = (share * explained).clamp_max(1 - 1e-15)
     return -0.5 * torch.log1p(-removed).mean(0)
 
 
 class NESInfo(NamedTuple):
-    """What stands behind an acquisition function; values in raw units."""
+    """What stands behind an acquisition function."""
 
     max_values: Float[Tensor, " k"]
     maxima: Maxima | None  # of the sampled paths, in the model's units; None: g* was given
@@ -54,14 +53,50 @@ class NESInfo(NamedTuple):
     sites: int  # data points whose constraint g(x_i) <= g* counts
     jitter: float  # added to the diagonal of the data's covariance
 
+    def raw(self, units: Units) -> "NESInfo":
+        return self._replace(max_values=units.y_to_raw(self.max_values))
 
-class NoisyInputEntropySearch(AcquisitionFunction):
+
+@dataclass(frozen=True, eq=False)
+class NES:
+    """NES-EP in the units of the model."""
+
+    state: GivenMax
+    starts: Float[Tensor, "s d"]
+    info: NESInfo
+
+    def value(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        return nes_ep(self.state, x)
+
+
+def prepare_nes(
+    posterior: JointPosterior,
+    bounds: Float[Tensor, "2 d"],
+    generator: torch.Generator,
+    options: NESOptions,
+) -> NES:
+    """Sample g*, then one EP run for each of its values."""
+    maxima = sample_maxima(posterior, bounds, generator, options)
+    g_star = percentile_values(maxima.value, options.num_max_values)
+    # observations that tell about g* lie around the places where g may have its maximum
+    return _given(posterior, g_star, maxima.x, maxima)
+
+
+def _given(posterior: JointPosterior, g_star: Tensor, starts: Tensor, maxima: Maxima | None) -> NES:
+    state = given_max(posterior, g_star)
+    info = NESInfo(g_star, maxima, state.info, len(state.sites), posterior.jitter)
+    return NES(state, starts, info)
+
+
+class NoisyInputEntropySearch(RobustAcquisition):
     """NES-EP as a BoTorch acquisition function.
 
     Example:
         >>> acq = NoisyInputEntropySearch(model, Normal(0.05), bounds, seed=0)
         >>> x, value = optimize_acqf(acq, bounds, q=1, num_restarts=10, raw_samples=256)
     """
+
+    prepared: NES
 
     def __init__(
         self,
@@ -72,9 +107,9 @@ class NoisyInputEntropySearch(AcquisitionFunction):
         max_values: Tensor | None = None,
         X_pending: Tensor | None = None,
         seed: int = 0,
-        num_paths: int = NUM_PATHS,
-        num_features: int = NUM_FEATURES,
-        sampler: Sampler = "pathwise",
+        num_paths: int = MaximaOptions.num_paths,
+        num_features: int = MaximaOptions.num_features,
+        sampler: Sampler = MaximaOptions.sampler,
     ) -> None:
         """NES for a fitted single-output SingleTaskGP.
 
@@ -90,53 +125,21 @@ class NoisyInputEntropySearch(AcquisitionFunction):
             num_features: Random Fourier features of each path.
             sampler: "pathwise", or the paper's "sparse-spectrum".
         """
-        super().__init__(model=model)
-        self.robust = RobustPosterior.from_model(model, noise)
-        self.bounds = checked_bounds(bounds, self.robust.dimension)
-        self.given_values = None if max_values is None else _checked_values(max_values)
-        self.num_max_values, self.seed, self.sampler = num_max_values, seed, sampler
-        self.num_paths, self.num_features = num_paths, num_features
-        self.set_X_pending(X_pending)
+        given_values = None if max_values is None else _checked_values(max_values)
+        options = NESOptions(num_paths, num_features, sampler, num_max_values)
 
-    def set_X_pending(self, X_pending: Tensor | None = None) -> None:
-        """Condition on pending points (p x d), with their mean as their value."""
-        robust = self.robust
-        if X_pending is not None and X_pending.numel():
-            pending = robust.checked(X_pending.detach())
-            robust = robust.with_observations(pending.reshape(-1, robust.dimension))
-        super().set_X_pending(X_pending)
-        maxima = None
-        if self.given_values is not None:
-            g_star = robust.units.y_to_model(self.given_values)
-        else:
-            maxima = self._sample_maxima(robust)
-            g_star = percentile_values(maxima.value, self.num_max_values)
-        self.state = given_max(robust.core, g_star)
-        self.info = NESInfo(
-            max_values=robust.units.y_to_raw(g_star),
-            maxima=maxima,
-            ep=self.state.info,
-            sites=len(self.state.sites),
-            jitter=robust.core.jitter,
-        )
+        def prepare(posterior: JointPosterior, box: Tensor, generator: torch.Generator) -> NES:
+            if given_values is None:
+                return prepare_nes(posterior, box, generator, options)
+            g_star = self.robust.units.y_to_model(given_values)
+            return _given(posterior, g_star, posterior.X[:0], None)
 
-    def _sample_maxima(self, robust: RobustPosterior) -> Maxima:
-        generator = torch.Generator().manual_seed(self.seed)
-        paths = sample_paths(
-            robust.core, self.num_paths, self.num_features, generator, self.sampler
-        )
-        return maximize_paths(paths, robust.units.x_to_model(self.bounds), generator)
+        super().__init__(model, noise, bounds, prepare, X_pending, seed)
 
-    def forward(self, X: Tensor) -> Tensor:
-        """alpha at X (b x 1 x d), as a tensor of shape b."""
-        X = X if X.ndim > 2 else X.unsqueeze(0)
-        if X.shape[-2] != 1:
-            raise ValueError(
-                f"expected X of shape (b, 1, d), got {tuple(X.shape)}: one point at a time; "
-                "for a batch of points use optimize_acqf(..., q=q, sequential=True)"
-            )
-        x = self.robust.units.x_to_model(self.robust.checked(X.squeeze(-2)))
-        return nes_ep(self.state, x.reshape(-1, x.shape[-1])).view(x.shape[:-1]).to(X)
+    @property
+    def state(self) -> GivenMax:
+        """The posterior given g*, in the units of the model."""
+        return self.prepared.state
 
     def conditioned(self, x: Float[Tensor, "m d"]) -> ConditionedMoments:
         """Predictive moments of f and g given each g*, in raw units (the paper's Fig. 1)."""

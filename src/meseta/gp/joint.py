@@ -13,6 +13,8 @@ from meseta.kernels import SmoothedKernel
 # Posterior variances come from a difference that is exact to about 1e-16 of the prior variance
 # times the size of the problem: below this share of the prior there is only rounding.
 FLOOR = 1e-14
+# Of the prior variance: what rounding can do to v_f at the data.
+ROUNDING = 1e-12
 
 
 class JointMoments(NamedTuple):
@@ -47,6 +49,16 @@ class JointPosterior:
     def jitter_variance(self) -> Float[Tensor, ""]:
         """What the jitter added to each noise variance."""
         return self.jitter * (self.kernel.kernel.variance + self.noise_variance.mean())
+
+    @property
+    def observation_variance(self) -> Float[Tensor, ""]:
+        """Of a new observation around f(x), as the model has to see it.
+
+        With jitter the model takes the data to be that much noisier, so also a new observation;
+        and without any noise v_f at the data is rounding, about which there is nothing to learn.
+        """
+        s2 = self.new_noise_variance + self.jitter_variance
+        return torch.maximum(s2, ROUNDING * self.kernel.at_same_point[0])
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f and g at each x."""

@@ -1,21 +1,39 @@
 """Samples of the robust maximum g* = max g~(x) over the box."""
 
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from meseta.ascent import Ascent, ascend
-from meseta.gp.paths import SamplePaths
+from meseta.gp.joint import JointPosterior
+from meseta.gp.paths import SamplePaths, Sampler, sample_paths
 from meseta.sobol import sobol
 
 # Points of the Sobol sweep.
 SWEEP = 512
 # Points whose values of g correlate more than this are taken to lie on one hill.
 SAME_HILL = 0.3
+# Paths whose climbs tell how far a climb leads.
+PROBES = 100
 # A refinement ends when a step gains less than this share of the spread between the maxima.
 PRECISION = 1e-4
+
+
+@dataclass(frozen=True)
+class MaximaOptions:
+    """How to sample g*; the paper's settings (Sec. 4): 500 features, quantiles of 100 maxima."""
+
+    num_paths: int = 100
+    num_features: int = 500  # M
+    sampler: Sampler = "pathwise"
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if name.startswith("num_") and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
 
 
 class Maxima(NamedTuple):
@@ -24,6 +42,19 @@ class Maxima(NamedTuple):
     value: Float[Tensor, " paths"]
     x: Float[Tensor, "paths d"]
     unfinished: int  # refinements that were still moving when they were stopped
+
+
+def sample_maxima(
+    posterior: JointPosterior,
+    bounds: Float[Tensor, "2 d"],
+    generator: torch.Generator,
+    options: MaximaOptions,
+) -> Maxima:
+    """Maxima of sample paths of g."""
+    paths = sample_paths(
+        posterior, options.num_paths, options.num_features, generator, options.sampler
+    )
+    return maximize_paths(paths, bounds, generator)
 
 
 def maximize_paths(
@@ -37,33 +68,48 @@ def maximize_paths(
     could catch up: if it lies no deeper below than the largest gain of all the first climbs.
     """
     with torch.no_grad():
-        sweep = torch.cat([sobol(bounds, SWEEP, generator), _inside(paths.X, bounds)])
+        sweep = _sweep(paths, bounds, generator)
         values = paths.g(sweep)
         first, second = _distinct_tops(paths, sweep, values)
     every = torch.arange(len(values))
-    size = max(float(values.abs().max()), 1e-300)
-    spread = float(values[every, first].std(correction=0)) / size
-
-    def climb(path: Tensor, start: Tensor) -> Ascent:
-        return ascend(
-            lambda problem, x: paths.g_of(path[problem], x),
-            start,
-            bounds,
-            scale=_scale(paths),
-            stragglers=0.03,  # a few unfinished paths hardly move the quantiles of g*
-            gradient_tolerance=0.0,
-            value_tolerance=max(PRECISION * spread, 1e-15),
-        )
-
-    best = climb(every, sweep[first])
+    precision = _precision(values[every, first], values)
+    best = _climb(paths, every, sweep[first], bounds, precision)
     reach = (best.value - values[every, first]).max()
     rivals = (values[every, second] > best.value - reach).nonzero().flatten()
-    other = climb(rivals, sweep[second[rivals]])
+    other = _climb(paths, rivals, sweep[second[rivals]], bounds, precision)
     better = other.value > best.value[rivals]
     won = rivals[better]
     best.value[won], best.x[won] = other.value[better], other.x[better]
     unfinished = len(every) - best.converged + len(rivals) - other.converged
     return Maxima(best.value, best.x, unfinished)
+
+
+def maxima_below(
+    paths: SamplePaths,
+    g_star: Float[Tensor, " k"],
+    bounds: Float[Tensor, "2 d"],
+    generator: torch.Generator,
+) -> Bool[Tensor, "k paths"]:
+    """Which paths of g stay below each g*.
+
+    A Sobol sweep settles most of them; only tops that a climb could lift above g* are climbed.
+    """
+    with torch.no_grad():
+        sweep = _sweep(paths, bounds, generator)
+        top, best = paths.g(sweep).max(-1)
+    precision = _precision(top, top)
+
+    def climb(path: Tensor) -> Tensor:
+        return _climb(paths, path, sweep[best[path]], bounds, precision).value
+
+    probe = torch.arange(min(PROBES, len(top)))
+    climbed = climb(probe)
+    reach = (climbed - top[probe]).max()
+    top[probe] = climbed
+    undecided = ((top <= g_star.max()) & (top + reach > g_star.min())).nonzero().flatten()
+    undecided = undecided[undecided >= len(probe)]
+    top[undecided] = climb(undecided)
+    return top <= g_star[:, None]
 
 
 def percentile_values(
@@ -74,6 +120,38 @@ def percentile_values(
         raise ValueError(f"num_max_values must be at least 1, got {num_values}")
     grid = torch.linspace(0.25, 0.75, num_values, dtype=torch.double)
     return torch.quantile(maxima, grid if num_values > 1 else grid.new_tensor([0.5]))
+
+
+def _sweep(
+    paths: SamplePaths, bounds: Float[Tensor, "2 d"], generator: torch.Generator
+) -> Float[Tensor, "m d"]:
+    """Sobol points, and the data inside the box."""
+    inside = ((bounds[0] <= paths.X) & (bounds[1] >= paths.X)).all(-1)
+    return torch.cat([sobol(bounds, SWEEP, generator), paths.X[inside]])
+
+
+def _climb(
+    paths: SamplePaths,
+    path: Int[Tensor, " b"],
+    start: Float[Tensor, "b d"],
+    bounds: Float[Tensor, "2 d"],
+    precision: float,
+) -> Ascent:
+    return ascend(
+        lambda problem, x: paths.g_of(path[problem], x),
+        start,
+        bounds,
+        scale=_scale(paths),
+        stragglers=0.03,  # a few unfinished paths hardly move the quantiles of g*
+        gradient_tolerance=0.0,
+        value_tolerance=precision,
+    )
+
+
+def _precision(tops: Tensor, values: Tensor) -> float:
+    """PRECISION of the spread of the tops, relative to the size of the values."""
+    spread = float(tops.std(correction=0)) / max(float(values.abs().max()), 1e-300)
+    return max(PRECISION * spread, 1e-15)
 
 
 def _distinct_tops(
@@ -90,7 +168,3 @@ def _scale(paths: SamplePaths) -> Float[Tensor, " d"]:
     """The lengthscales of g: those of f, widened by the noise."""
     variance = paths.kernel.law.covariance_matrix.diagonal()
     return (paths.kernel.kernel.lengthscale**2 + 2 * variance).sqrt()
-
-
-def _inside(x: Tensor, bounds: Tensor) -> Tensor:
-    return x[((x >= bounds[0]) & (x <= bounds[1])).all(-1)]

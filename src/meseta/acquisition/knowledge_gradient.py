@@ -1,0 +1,122 @@
+"""The robust knowledge gradient: how much an observation of f(x) lifts the best mean of g."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.acquisition.prepared import RobustAcquisition
+from meseta.gp.incumbent import maximize_mean
+from meseta.gp.joint import FLOOR, JointPosterior
+from meseta.gp.maxima import Maxima, MaximaOptions, sample_maxima
+from meseta.gp.surrogate import Units
+from meseta.inference.envelope import log_expected_gain
+from meseta.noise import NoiseLaw
+from meseta.sobol import sobol
+
+# How much closer to the incumbent: with these in turn the gain is 2 to 10 % low, without 10 to 60 %
+# in three dimensions with many data.
+CLOSER = (0.3, 0.1, 0.03)
+
+
+@dataclass(frozen=True)
+class KGOptions(MaximaOptions):
+    """Settings of the robust knowledge gradient."""
+
+    num_sobol: int = 32  # points of A that are spread over the whole box
+
+
+class KGInfo(NamedTuple):
+    """What stands behind an acquisition function."""
+
+    incumbent: Float[Tensor, " d"]
+    incumbent_mean: Float[Tensor, ""]
+    maxima: Maxima  # of the sampled paths, in the model's units
+    jitter: float  # added to the diagonal of the data's covariance
+
+    def raw(self, units: Units) -> "KGInfo":
+        return self._replace(
+            incumbent=units.x_to_raw(self.incumbent),
+            incumbent_mean=units.y_to_raw(self.incumbent_mean),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class KnowledgeGradient:
+    """log rKG in the units of the model.
+
+    A are the designs that may be recommended after the next observation, c = L^-1 k_fg(X, A).
+    """
+
+    posterior: JointPosterior
+    A: Float[Tensor, "p d"]
+    mean: Float[Tensor, " p"]
+    c: Float[Tensor, "p n"]
+    starts: Float[Tensor, "s d"]
+    info: KGInfo
+
+    def value(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        return log_expected_gain(self.mean, self.slopes(x))
+
+    def slopes(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m p"]:
+        """s(x', x) = Cov[g(x'), f(x) | D] / sqrt(v_f + s2): the mean of g at x' moves by s Z."""
+        posterior = self.posterior
+        a = posterior.whiten(posterior.kernel.k_f(x, posterior.X))
+        prior = posterior.kernel.at_same_point[0]
+        v_f = (prior - a.square().sum(-1)).clamp_min(FLOOR * prior)
+        covariance = posterior.kernel.k_gf(self.A, x).mT - a @ self.c.mT
+        return covariance / (v_f + posterior.observation_variance).sqrt()[:, None]
+
+
+def prepare_knowledge_gradient(
+    posterior: JointPosterior,
+    bounds: Float[Tensor, "2 d"],
+    generator: torch.Generator,
+    options: KGOptions,
+) -> KnowledgeGradient:
+    """A: the incumbent, the maxima of sample paths of g, and a few points everywhere.
+
+    Where paths of g have their maxima, there the next observation can put the maximum of the mean:
+    the cloud shrinks around the incumbent as fast as the posterior does, whatever its shape. One
+    observation settles only a part of what is unknown, so each maximum counts once more closer to
+    the incumbent.
+    """
+    incumbent = maximize_mean(posterior, posterior.mean_g, bounds, generator)
+    maxima = sample_maxima(posterior, bounds, generator, options)
+    share = torch.tensor(CLOSER, dtype=torch.double)[torch.arange(len(maxima.x)) % len(CLOSER)]
+    closer = incumbent.x + share[:, None] * (maxima.x - incumbent.x)
+    everywhere = sobol(bounds, options.num_sobol, generator)
+    A = torch.cat([incumbent.x[None], maxima.x, closer, everywhere])
+    return KnowledgeGradient(
+        posterior=posterior,
+        A=A,
+        mean=posterior.mean_g(A),
+        c=posterior.whiten(posterior.kernel.k_gf(A, posterior.X)),
+        starts=torch.cat([incumbent.x[None], maxima.x]),
+        info=KGInfo(incumbent.x, incumbent.value, maxima, posterior.jitter),
+    )
+
+
+class RobustKnowledgeGradient(RobustAcquisition):
+    """log rKG as a BoTorch acquisition function.
+
+    Example:
+        >>> acq = RobustKnowledgeGradient(model, Normal(0.05), bounds)
+        >>> x, value = optimize_acqf(acq, bounds, q=1, num_restarts=10, raw_samples=256)
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        noise: NoiseLaw,
+        bounds: Tensor,
+        options: KGOptions | None = None,
+        X_pending: Tensor | None = None,
+        seed: int = 0,
+    ) -> None:
+        """For a fitted single-output SingleTaskGP; all in raw units, see RobustAcquisition."""
+        prepare = partial(prepare_knowledge_gradient, options=options or KGOptions())
+        super().__init__(model, noise, bounds, prepare, X_pending, seed)

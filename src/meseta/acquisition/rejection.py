@@ -1,0 +1,95 @@
+"""NES-RS: Noisy-Input Entropy Search by rejection sampling (paper, Sec. 3.2.1)."""
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from meseta.acquisition.nes import NESOptions
+from meseta.gp.joint import JointPosterior
+from meseta.gp.maxima import Maxima, maxima_below, percentile_values, sample_maxima
+from meseta.gp.paths import SamplePaths, sample_paths
+from meseta.gp.surrogate import Units
+from meseta.inference.density import kde_entropy, normal_reference_bandwidth
+
+# Paths are drawn until enough are accepted, but no more than so many times the number wanted.
+MOST_PATHS = 16
+
+
+@dataclass(frozen=True)
+class RejectionOptions(NESOptions):
+    """Settings of NES-RS."""
+
+    num_accepted: int = 1000  # L
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.num_accepted < 2:
+            raise ValueError(
+                f"num_accepted must be at least 2, got {self.num_accepted}: the entropy is "
+                "estimated from so many samples (paper: 1000)"
+            )
+
+
+class RejectionInfo(NamedTuple):
+    """What stands behind an acquisition function."""
+
+    max_values: Float[Tensor, " k"]
+    maxima: Maxima  # of the sampled paths, in the model's units
+    drawn: int  # paths
+    accepted: tuple[int, ...]  # of them, for each g*
+    jitter: float  # added to the diagonal of the data's covariance
+
+    def raw(self, units: Units) -> "RejectionInfo":
+        return self._replace(max_values=units.y_to_raw(self.max_values))
+
+
+@dataclass(frozen=True, eq=False)
+class RejectionSampling:
+    """NES-RS in the units of the model.
+
+    alpha(x) = H[y(x) | D] - mean_k H[y(x) | D, g*_k], both entropies from samples f~(x) + eps:
+    the first over all paths, the second over those whose g~ stays below g*_k.
+    """
+
+    paths: SamplePaths
+    eps: Float[Tensor, " paths"]
+    accepted: tuple[Int[Tensor, " l"], ...]
+    starts: Float[Tensor, "s d"]
+    info: RejectionInfo
+
+    def value(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        y = self.paths.f(x).mT + self.eps
+        # one bandwidth for all, so that the bias of the estimates cancels
+        bandwidth = normal_reference_bandwidth(min(len(chosen) for chosen in self.accepted))
+        after = [kde_entropy(y[:, chosen], bandwidth) for chosen in self.accepted]
+        return kde_entropy(y, bandwidth) - torch.stack(after).mean(0)
+
+
+def prepare_rejection(
+    posterior: JointPosterior,
+    bounds: Float[Tensor, "2 d"],
+    generator: torch.Generator,
+    options: RejectionOptions,
+) -> RejectionSampling:
+    """Draw paths until L of them stay below each g*."""
+    maxima = sample_maxima(posterior, bounds, generator, options)
+    g_star = percentile_values(maxima.value, options.num_max_values)
+    wanted = options.num_accepted
+    # the share of maxima below the lowest g*, and some more for safety
+    drawn = math.ceil(1.15 * wanted / float((maxima.value <= g_star.min()).double().mean()))
+    while True:
+        paths = sample_paths(posterior, drawn, options.num_features, generator, options.sampler)
+        below = maxima_below(paths, g_star, bounds, generator)
+        if below.sum(-1).min() >= wanted or drawn >= MOST_PATHS * wanted:
+            break
+        drawn = min(2 * drawn, MOST_PATHS * wanted)
+    accepted = tuple(row.nonzero().flatten()[:wanted] for row in below)
+    accepted = tuple(chosen if len(chosen) > 1 else torch.arange(drawn) for chosen in accepted)
+    eps = torch.randn(drawn, generator=generator, dtype=torch.double)
+    info = RejectionInfo(g_star, maxima, drawn, tuple(map(len, accepted)), posterior.jitter)
+    deviation = posterior.observation_variance.sqrt()
+    return RejectionSampling(paths, deviation * eps, accepted, maxima.x, info)

@@ -1,0 +1,118 @@
+"""Every method by its name: its settings, what it maximises next, and what it believes in."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from functools import partial
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+
+from meseta.acquisition.improvement import (
+    EIOptions,
+    UCBOptions,
+    prepare_ei,
+    prepare_ei_of_f,
+    prepare_ucb,
+)
+from meseta.acquisition.knowledge_gradient import KGOptions, prepare_knowledge_gradient
+from meseta.acquisition.mes import prepare_mes
+from meseta.acquisition.nes import NESOptions, prepare_nes
+from meseta.acquisition.prepared import Prepare, Prepared
+from meseta.acquisition.rejection import RejectionOptions, prepare_rejection
+from meseta.acquisition.unscented import UnscentedOptions, prepare_unscented_ei, unscented_mean
+from meseta.gp.incumbent import Mean
+from meseta.gp.joint import JointPosterior
+
+DEFAULT_METHOD = "nes-ep"
+
+
+@dataclass(frozen=True)
+class SobolOptions:
+    """Quasi-random points have no settings."""
+
+
+class Method(NamedTuple):
+    """`belief` gives the mean whose maximum is recommended, from the posterior and the options."""
+
+    title: str
+    options: type[Any]
+    prepare: Callable[..., Prepared] | None  # None: the next point of a Sobol sequence
+    belief: Callable[[JointPosterior, Any], Mean]
+
+
+def _mean_of_g(posterior: JointPosterior, options: Any) -> Mean:
+    return posterior.mean_g
+
+
+def _mean_of_f(posterior: JointPosterior, options: Any) -> Mean:
+    return posterior.mean_f
+
+
+def _unscented_mean(posterior: JointPosterior, options: UnscentedOptions) -> Mean:
+    return unscented_mean(posterior, options.kappa)
+
+
+METHODS = {
+    "nes-ep": Method("NES-EP", NESOptions, prepare_nes, _mean_of_g),
+    "nes-rs": Method("NES-RS", RejectionOptions, prepare_rejection, _mean_of_g),
+    "rkg": Method("Robust KG", KGOptions, prepare_knowledge_gradient, _mean_of_g),
+    "uu-ei": Method("BO-UU EI", EIOptions, prepare_ei, _mean_of_g),
+    "uu-ucb": Method("BO-UU UCB", UCBOptions, prepare_ucb, _mean_of_g),
+    "uu-mes": Method("BO-UU MES", NESOptions, prepare_mes, _mean_of_g),
+    "unscented-ei": Method("Unsc. BO", UnscentedOptions, prepare_unscented_ei, _unscented_mean),
+    "ei": Method("Standard BO EI", EIOptions, prepare_ei_of_f, _mean_of_f),
+    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g),
+}
+
+
+def names() -> list[str]:
+    """The names that `method=` takes."""
+    return list(METHODS)
+
+
+def get(name: str) -> Method:
+    """The method of that name."""
+    if name in METHODS:
+        return METHODS[name]
+    raise ValueError(f"unknown method {name!r}{_did_you_mean(name, METHODS)}")
+
+
+def checked_options(name: str, options: object = None) -> Any:
+    """The settings of a method: none (its defaults), a mapping, or an instance of its own type."""
+    kind = get(name).options
+    if options is None:
+        return kind()
+    if isinstance(options, kind):
+        return options
+    if not isinstance(options, Mapping):
+        raise TypeError(
+            f"options of {name!r} must be a dictionary or {kind.__name__}, got {options!r}"
+        )
+    known = {field.name: get_type_hints(kind)[field.name] for field in fields(kind)}
+    for key in options:
+        if key not in known:
+            raise ValueError(f"{name!r} has no option {key!r}{_did_you_mean(str(key), known)}")
+    return kind(**{key: _read(name, key, value, known[key]) for key, value in options.items()})
+
+
+def prepare(name: str, options: object = None) -> Prepare | None:
+    """What makes an acquisition function of a posterior; None for a method that has none."""
+    method, settings = get(name), checked_options(name, options)
+    return None if method.prepare is None else partial(method.prepare, options=settings)
+
+
+def _read(name: str, key: str, value: object, kind: Any) -> object:
+    if get_origin(kind) is Literal:
+        right, wanted = value in get_args(kind), f"one of {', '.join(map(repr, get_args(kind)))}"
+    else:
+        right = isinstance(value, (int, float) if kind is float else kind)
+        right = right and not isinstance(value, bool)
+        wanted = {int: "a whole number", float: "a number"}[kind]
+    if not right:
+        raise TypeError(f"option {key!r} of {name!r} must be {wanted}, got {value!r}")
+    return value if kind is not float else float(value)  # type: ignore[arg-type]
+
+
+def _did_you_mean(word: str, known: Mapping[str, object]) -> str:
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.0)
+    guess = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{guess} There are: {', '.join(known) or 'none'}"
