@@ -47,7 +47,7 @@ LAWS = [Normal(0.1), Uniform(0.1), Normal(1e-9), Normal(1e3), Uniform(1e-9), Uni
 def test_an_iteration_survives(state, law):
     X, y = STATES[state]()
     bounds = unit_box(X.shape[1])
-    x, info = suggest(X, y, bounds, law, num_max_values=2)
+    x, info = suggest(X, y, bounds, law, options={"num_max_values": 2}, method="nes-ep")
     assert x.isfinite().all()
     assert ((x >= bounds[0]) & (x <= bounds[1])).all()
     assert torch.tensor(info.maximize.value).isfinite()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from gp_models import normal, tensor, uniform, unit_box
-from meseta import Normal, Uniform
+from meseta import Independent, Normal, Uniform
 from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.recommend import nominal, recommend
 from meseta.suggest import suggest
@@ -75,11 +75,26 @@ def test_a_suggestion_is_determined_by_its_seed():
 
 def test_a_suggestion_beats_random_points_and_keeps_away_from_pending_ones():
     X, y = uniform(8, 2, seed=0), normal(8, seed=1)
-    x, info = suggest(X, y, unit_box(2), Normal(0.1), num_max_values=3)
+    averaged = {"method": "nes-ep", "options": {"num_max_values": 3}}
+    x, info = suggest(X, y, unit_box(2), Normal(0.1), **averaged)
     random_values = info.acquisition(uniform(500, 1, 2, seed=5))
     assert info.maximize.value >= random_values.max() - 1e-9
-    other, _ = suggest(X, y, unit_box(2), Normal(0.1), num_max_values=3, X_pending=x[None])
+    other, _ = suggest(X, y, unit_box(2), Normal(0.1), X_pending=x[None], **averaged)
     assert (other - x).norm() > 1e-2
+
+
+def test_a_suggestion_under_a_law_for_each_parameter():
+    bounds = tensor([[-10.0, 4.1, 0.0], [45.0, 5.0, 1.0]])
+    law = Independent([Normal(3.0), Uniform(0.05), Normal(0.0)])
+    X, y = bounds[0] + uniform(8, 3, seed=0) * (bounds[1] - bounds[0]), normal(8, seed=1)
+    x, info = suggest(X, y, bounds, law)
+    assert torch.all((bounds[0] <= x) & (x <= bounds[1]))
+    random_points = bounds[0] + uniform(500, 1, 3, seed=5) * (bounds[1] - bounds[0])
+    assert info.maximize.value >= info.acquisition(random_points).max() - 1e-9
+    # the noise in units of the box, where the model lives
+    variances = tensor([(3.0 / 55.0) ** 2, (0.05 / 0.9) ** 2 / 3, 0.0])
+    law_of_model = RobustPosterior.from_model(info.model, law).core.kernel.law
+    torch.testing.assert_close(law_of_model.covariance_matrix, torch.diag(variances))
 
 
 def test_the_recommendation_is_the_maximum_of_the_mean_of_g():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from meseta.acquisition.nes import NESOptions
@@ -52,11 +52,13 @@ class RejectionSampling:
     """NES-RS in the units of the model.
 
     alpha(x) = H[y(x) | D] - mean_k H[y(x) | D, g*_k], both entropies from samples f~(x) + eps:
-    the first over all paths, the second over those whose g~ stays below g*_k.
+    the first over paths as they come, the second over those whose g~ stays below g*_k. Many paths
+    count in both, so that much of the sampling error cancels.
     """
 
     paths: SamplePaths
     eps: Float[Tensor, " paths"]
+    as_they_come: Int[Tensor, " l"]
     accepted: tuple[Int[Tensor, " l"], ...]
     starts: Float[Tensor, "s d"]
     info: RejectionInfo
@@ -66,7 +68,7 @@ class RejectionSampling:
         # one bandwidth for all, so that the bias of the estimates cancels
         bandwidth = normal_reference_bandwidth(min(len(chosen) for chosen in self.accepted))
         after = [kde_entropy(y[:, chosen], bandwidth) for chosen in self.accepted]
-        return kde_entropy(y, bandwidth) - torch.stack(after).mean(0)
+        return kde_entropy(y[:, self.as_they_come], bandwidth) - torch.stack(after).mean(0)
 
 
 def prepare_rejection(
@@ -80,16 +82,28 @@ def prepare_rejection(
     g_star = percentile_values(maxima.value, options.num_max_values)
     wanted = options.num_accepted
     # the share of maxima below the lowest g*, and some more for safety
-    drawn = math.ceil(1.15 * wanted / float((maxima.value <= g_star.min()).double().mean()))
+    drawn = math.ceil(1.25 * wanted / float((maxima.value <= g_star.min()).double().mean()))
     while True:
         paths = sample_paths(posterior, drawn, options.num_features, generator, options.sampler)
         below = maxima_below(paths, g_star, bounds, generator)
         if below.sum(-1).min() >= wanted or drawn >= MOST_PATHS * wanted:
             break
         drawn = min(2 * drawn, MOST_PATHS * wanted)
-    accepted = tuple(row.nonzero().flatten()[:wanted] for row in below)
-    accepted = tuple(chosen if len(chosen) > 1 else torch.arange(drawn) for chosen in accepted)
-    eps = torch.randn(drawn, generator=generator, dtype=torch.double)
-    info = RejectionInfo(g_star, maxima, drawn, tuple(map(len, accepted)), posterior.jitter)
-    deviation = posterior.observation_variance.sqrt()
-    return RejectionSampling(paths, deviation * eps, accepted, maxima.x, info)
+    if below.sum(-1).min() < 2:
+        below = below | (below.sum(-1, keepdim=True) < 2)  # nothing is known to be excluded
+    chosen = [torch.arange(min(wanted, drawn)), *(_first(row, wanted) for row in below)]
+    used, places = torch.cat(chosen).unique(return_inverse=True)
+    as_they_come, *accepted = places.split([len(part) for part in chosen])
+    eps = torch.randn(len(used), generator=generator, dtype=torch.double)
+    return RejectionSampling(
+        paths=paths.subset(used),
+        eps=posterior.observation_variance.sqrt() * eps,
+        as_they_come=as_they_come,
+        accepted=tuple(accepted),
+        starts=maxima.x,
+        info=RejectionInfo(g_star, maxima, drawn, tuple(map(len, accepted)), posterior.jitter),
+    )
+
+
+def _first(kept: Bool[Tensor, " paths"], num: int) -> Int[Tensor, " l"]:
+    return kept.nonzero().flatten()[:num]

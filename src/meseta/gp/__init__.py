@@ -2,6 +2,7 @@
 
 from meseta.gp.fit import fit_surrogate
 from meseta.gp.joint import JointMoments, JointPosterior
+from meseta.gp.known import known_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.gp.surrogate import product_matern
 from meseta.gp.view import RobustModel
@@ -12,5 +13,6 @@ __all__ = [
     "RobustModel",
     "RobustPosterior",
     "fit_surrogate",
+    "known_surrogate",
     "product_matern",
 ]

@@ -22,6 +22,10 @@ PROBES = 100
 PRECISION = 1e-4
 
 
+# Points at which a path is looked at before the whole sweep.
+FIRST_LOOK = 64
+
+
 @dataclass(frozen=True)
 class MaximaOptions:
     """How to sample g*; the paper's settings (Sec. 4): 500 features, quantiles of 100 maxima."""
@@ -84,6 +88,7 @@ def maximize_paths(
     return Maxima(best.value, best.x, unfinished)
 
 
+@torch.no_grad()
 def maxima_below(
     paths: SamplePaths,
     g_star: Float[Tensor, " k"],
@@ -94,21 +99,26 @@ def maxima_below(
 
     A Sobol sweep settles most of them; only tops that a climb could lift above g* are climbed.
     """
-    with torch.no_grad():
-        sweep = _sweep(paths, bounds, generator)
-        top, best = paths.g(sweep).max(-1)
+    sweep = _sweep(paths, bounds, generator)
+    top, best = paths.g(sweep[:FIRST_LOOK]).max(-1)
+    # most paths that rise above g* do so at one of a few points already
+    low = (top <= g_star.max()).nonzero().flatten()
+    low_paths = paths.subset(low)
+    top[low], best[low] = low_paths.g(sweep).max(-1)
     precision = _precision(top, top)
 
-    def climb(path: Tensor) -> Tensor:
-        return _climb(paths, path, sweep[best[path]], bounds, precision).value
+    def climb(of_low: Tensor) -> Tensor:
+        start = sweep[best[low[of_low]]]
+        return _climb(low_paths, of_low, start, bounds, precision).value
 
-    probe = torch.arange(min(PROBES, len(top)))
+    probe = torch.arange(min(PROBES, len(low)))
     climbed = climb(probe)
-    reach = (climbed - top[probe]).max()
-    top[probe] = climbed
-    undecided = ((top <= g_star.max()) & (top + reach > g_star.min())).nonzero().flatten()
-    undecided = undecided[undecided >= len(probe)]
-    top[undecided] = climb(undecided)
+    reach = (climbed - top[low[probe]]).max() if len(probe) else 0.0
+    top[low[probe]] = climbed
+    close = (top[low] <= g_star.max()) & (top[low] + reach > g_star.min())
+    close[probe] = False
+    undecided = close.nonzero().flatten()
+    top[low[undecided]] = climb(undecided)
     return top <= g_star[:, None]
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import torch
@@ -35,6 +35,17 @@ class SamplePaths:
     g_sine: Float[Tensor, "paths features"]
     X: Float[Tensor, "n d"]
     update: Float[Tensor, "paths n"]
+
+    def subset(self, path: Int[Tensor, " k"]) -> "SamplePaths":
+        """Some of the paths."""
+        return replace(
+            self,
+            f_cosine=self.f_cosine[path],
+            f_sine=self.f_sine[path],
+            g_cosine=self.g_cosine[path],
+            g_sine=self.g_sine[path],
+            update=self.update[path],
+        )
 
     def f(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
         """All paths of f at the same points."""

@@ -1,7 +1,7 @@
 """E max_i (a_i + b_i Z) for Z ~ N(0, 1): what the highest of several lines is worth."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from meseta.inference.truncated import standard_truncation
@@ -12,6 +12,8 @@ _TAIL = [4.5, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 25.0, 40.0, 100.0, 1e3, 1e5]
 NODES = torch.tensor(
     [-z for z in reversed(_TAIL)] + [0.25 * i for i in range(-16, 17)] + _TAIL, dtype=torch.double
 )
+# So many sets of slopes at a time fit into the cache.
+CHUNK = 8
 # Differences of slopes below this share of the largest slope are rounding.
 ROUNDING = 1e-14
 # The logarithm of "no gain at all", below that of any crossing within the nodes.
@@ -31,7 +33,8 @@ def log_expected_gain(a: Float[Tensor, " p"], b: Float[Tensor, "m p"]) -> Float[
     positive and summed as logarithms: sound down to gains of exp(-5e9), crossings at 1e5.
     """
     with torch.no_grad():
-        highest = torch.addcmul(a, b.unsqueeze(-2), NODES[:, None]).argmax(-1)
+        parts = [_highest(a, part) for part in b.split(CHUNK)]
+    highest = torch.cat(parts)
     a, b = a[highest], b.gather(-1, highest)
     steeper = b[:, 1:] - b[:, :-1]
     least = ROUNDING * b.detach().abs().amax(-1, keepdim=True)
@@ -40,6 +43,12 @@ def log_expected_gain(a: Float[Tensor, " p"], b: Float[Tensor, "m p"]) -> Float[
     distance = ((a[:, :-1] - a[:, 1:]) / safe).abs()
     terms = torch.where(crossing, safe.log() + _log_h(distance), NOTHING)
     return terms.logsumexp(-1)
+
+
+def _highest(a: Float[Tensor, " p"], b: Float[Tensor, "m p"]) -> Int[Tensor, "m nodes"]:
+    """The highest line at each node."""
+    # max(-1) is twice as fast as argmax(-1)
+    return torch.addcmul(a, b.unsqueeze(-2), NODES[:, None]).max(-1).indices
 
 
 def _log_h(t: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
