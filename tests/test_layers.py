@@ -8,13 +8,17 @@ import meseta
 PACKAGE = Path(meseta.__file__).parent
 # Lowest first; modules of one rank do not import each other.
 RANKS = [
+    {"boundary"},
     {"sobol", "ascent", "cholesky", "nes_plain", "noise", "space"},
-    {"kernels"},
+    {"kernels", "problems"},
     {"gp", "inference"},
     {"acquisition"},
     {"methods"},
     {"suggest", "recommend"},
+    {"initial", "named_noise", "record"},
+    {"history"},
     {"integrations", "optimizer"},
+    {"run"},
     {"report", "bench", "study"},
     {"cli"},
 ]

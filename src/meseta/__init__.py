@@ -7,14 +7,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meseta.noise import Normal, Uniform
+    from meseta.noise import Independent, Normal, Uniform
+    from meseta.optimizer import Optimizer
+    from meseta.run import maximize, minimize
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Normal", "Uniform"]
+__all__ = ["Independent", "Normal", "Optimizer", "Uniform", "maximize", "minimize"]
 
 _HOMES = {
+    "Independent": "meseta.noise",
     "Normal": "meseta.noise",
+    "Optimizer": "meseta.optimizer",
     "Uniform": "meseta.noise",
+    "maximize": "meseta.run",
+    "minimize": "meseta.run",
 }
 
 

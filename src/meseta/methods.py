@@ -1,6 +1,5 @@
 """Every method by its name: its settings, what it maximises next, and what it believes in."""
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
@@ -19,6 +18,7 @@ from meseta.acquisition.nes import NESOptions, prepare_nes
 from meseta.acquisition.prepared import Prepare, Prepared
 from meseta.acquisition.rejection import RejectionOptions, prepare_rejection
 from meseta.acquisition.unscented import UnscentedOptions, prepare_unscented_ei, unscented_mean
+from meseta.boundary import unknown
 from meseta.gp.incumbent import Mean
 from meseta.gp.joint import JointPosterior
 
@@ -71,9 +71,9 @@ def names() -> list[str]:
 
 def get(name: str) -> Method:
     """The method of that name."""
-    if name in METHODS:
-        return METHODS[name]
-    raise ValueError(f"unknown method {name!r}{_did_you_mean(name, METHODS)}")
+    if name not in METHODS:
+        raise ValueError(unknown("method", name, METHODS))
+    return METHODS[name]
 
 
 def checked_options(name: str, options: object = None) -> Any:
@@ -90,7 +90,7 @@ def checked_options(name: str, options: object = None) -> Any:
     known = {field.name: get_type_hints(kind)[field.name] for field in fields(kind)}
     for key in options:
         if key not in known:
-            raise ValueError(f"{name!r} has no option {key!r}{_did_you_mean(str(key), known)}")
+            raise ValueError(unknown(f"option of {name!r} called", key, known))
     return kind(**{key: _read(name, key, value, known[key]) for key, value in options.items()})
 
 
@@ -110,9 +110,3 @@ def _read(name: str, key: str, value: object, kind: Any) -> object:
     if not right:
         raise TypeError(f"option {key!r} of {name!r} must be {wanted}, got {value!r}")
     return value if kind is not float else float(value)  # type: ignore[arg-type]
-
-
-def _did_you_mean(word: str, known: Mapping[str, object]) -> str:
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.0)
-    guess = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{guess} There are: {', '.join(known) or 'none'}"

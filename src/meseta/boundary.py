@@ -1,0 +1,45 @@
+"""What users pass, read or refused: numbers, counts, names."""
+
+import math
+import operator
+from collections.abc import Iterable
+from difflib import get_close_matches
+from numbers import Real
+from typing import SupportsIndex
+
+import numpy as np
+from torch import Tensor
+
+
+def read_number(what: str, value: object, remedy: str = "") -> float:
+    """A finite number as a plain float; also from NumPy, and from arrays without dimensions."""
+    number = value.item() if isinstance(value, (Tensor, np.ndarray)) and not value.ndim else value
+    hint = f"; {remedy}" if remedy else ""
+    if not isinstance(number, Real) or isinstance(number, (bool, np.bool_)):
+        raise TypeError(f"{what} must be a number, got {value!r}{hint}")
+    try:
+        finite = float(number)
+    except OverflowError:
+        finite = math.inf
+    if not math.isfinite(finite):
+        raise ValueError(f"{what} must be finite, got {value!r}{hint}")
+    return finite
+
+
+def read_count(what: str, value: object, least: int = 1) -> int:
+    """A whole number that is not too small."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, SupportsIndex):
+        raise TypeError(f"{what} must be a whole number, got {value!r}")
+    count = operator.index(value)
+    if count < least:
+        raise ValueError(f"{what} must be at least {least}, got {count}")
+    return count
+
+
+def unknown(what: str, name: object, known: Iterable[str]) -> str:
+    """Says that a name is not known, which one may be meant, and which there are."""
+    names = list(known)
+    lower = {each.lower(): each for each in names}
+    closest = get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
+    hint = f" (did you mean {lower[closest[0]]!r}?)" if closest else ""
+    return f"there is no {what} {name!r}{hint}, only {', '.join(map(repr, names)) or 'none'}"

@@ -1,0 +1,280 @@
+"""Optimizer: ask for designs, tell their values, recommend the robust optimum."""
+
+from dataclasses import replace
+from typing import Literal, NamedTuple, get_args, overload
+
+import pandas as pd
+import torch
+from botorch.models import SingleTaskGP
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta import methods
+from meseta.boundary import read_count, read_number, unknown
+from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
+from meseta.gp.robust import RobustPosterior
+from meseta.history import columns, history
+from meseta.initial import Initial, read_initial, spread_point
+from meseta.methods import DEFAULT_METHOD
+from meseta.named_noise import NamedNoise, read_noise
+from meseta.recommend import Optimum
+from meseta.recommend import nominal as nominal_optimum
+from meseta.recommend import recommend as robust_optimum
+from meseta.record import Origin, Recommendation, Record, Trial
+from meseta.space import Params, Ranges, Space
+from meseta.suggest import SuggestInfo, suggest
+
+Direction = Literal["maximize", "minimize"]
+# Points that differ by less, in shares of the ranges, are the same experiment.
+SAME = 1e-4
+ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
+
+
+class Fitted(NamedTuple):
+    """What the values told so far say; of -f where f is minimised."""
+
+    model: SingleTaskGP
+    info: FitInfo
+    posterior: RobustPosterior
+
+
+class Optimizer:
+    """Robust Bayesian optimization of g(x) = E f(x + xi) by ask and tell.
+
+    The same calls of `ask` and `tell` give the same points; `recommend` and `nominal` change
+    nothing but the history, whenever they are called.
+
+    Args:
+        space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`.
+        noise: What perturbs a design: a law for each parameter that is perturbed,
+            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing.
+        direction: "maximize" or "minimize".
+        method: One of `meseta.methods.names()`.
+        options: Of the method, as a dict.
+        seed: Of everything random.
+        num_initial: How many points are asked for or told before the model takes over; None: 3,
+            5, 10 for one, two, three parameters, and 2 d + 4 for d parameters beyond.
+        initial: How these are spread, "sobol" or "uniform"; or a list of points. These are all
+            asked for first, and followed by Sobol points if num_initial is larger.
+        prior: Of the lengthscales, see `fit_surrogate`.
+        noise_variance: Of the observations of f; None: inferred.
+    """
+
+    def __init__(
+        self,
+        space: Space | Ranges,
+        noise: NamedNoise = None,
+        *,
+        direction: Direction = "maximize",
+        method: str = DEFAULT_METHOD,
+        options: object = None,
+        seed: int = 0,
+        num_initial: int | None = None,
+        initial: Initial = "sobol",
+        prior: Prior = "default",
+        noise_variance: float | int | None = None,
+    ) -> None:
+        for what, name, known in (
+            ("direction", direction, get_args(Direction)),
+            ("prior", prior, get_args(Prior)),
+        ):
+            if name not in known:
+                raise ValueError(unknown(what, name, known))
+        self.space = space if isinstance(space, Space) else Space(space)
+        columns(self.space)  # refuses names that clash
+        self.noise = read_noise(noise, self.space)
+        self.direction: Direction = direction
+        self.method = method
+        self.options = methods.checked_options(method, options)
+        self.seed = read_count("seed", seed, least=0)
+        self.initial = read_initial(initial, num_initial, self.space)
+        self.prior: Prior = prior
+        self.noise_variance = _read_variance(noise_variance)
+        self.info: SuggestInfo | None = None  # behind the last point of the method
+        self._record = Record()
+        self._fitted: Fitted | None = None  # until the next value is told
+        self._previous: Hyperparameters | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Optimizer: {self.direction} over {', '.join(self.space.names)} by {self.method}, "
+            f"{self._progress()}>"
+        )
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every point asked for or told, in that order."""
+        return tuple(replace(trial, params=dict(trial.params)) for trial in self._record.trials)
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """One row per value or failure told, in that order, with what `recommend` said after it."""
+        return history(self._record, self.space)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is anything to recommend by."""
+        return bool(self._record.complete)
+
+    @property
+    def posterior(self) -> RobustPosterior:
+        """Of f and g given the values told so far; of -f and -g where f is minimised."""
+        return self._fit().posterior
+
+    @overload
+    def ask(self) -> dict[str, float]: ...
+    @overload
+    def ask(self, n: int) -> list[dict[str, float]]: ...
+    def ask(self, n: int | None = None) -> dict[str, float] | list[dict[str, float]]:
+        """The next point to evaluate, or a list of n of them.
+
+        A point asked for is pending until it is told; until then no other is asked for beside it.
+        """
+        if n is None:
+            return self._ask()
+        before = self._record
+        try:
+            return [self._ask() for _ in range(read_count("n", n))]
+        except BaseException:
+            self._record = before  # what was not handed out is not pending
+            raise
+
+    def tell(self, params: Params, value: object, *, error: str | None = None) -> None:
+        """The value of f at any point, asked for or not; None: the evaluation failed.
+
+        A failed point is not asked for again. `error` says why it failed.
+        """
+        params = self.space.read(params)
+        if value is not None:
+            if error is not None:
+                raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
+            value = read_number("the value", value, "pass None if the evaluation failed")
+            self._fitted = None
+        self._record = self._record.with_told(params, value, error)
+
+    def recommend(self) -> Recommendation:
+        """The robust optimum that the values told so far speak for."""
+        optimum = robust_optimum(
+            self._fit().posterior,
+            self.space.bounds,
+            method=self.method,
+            options=self.options,
+            seed=self.seed,
+        )
+        best = self._in_user_sign(optimum)
+        self._record = self._record.with_best(best)
+        return replace(best, params=dict(best.params))
+
+    def nominal(self) -> Recommendation:
+        """The best point if nothing perturbed it, and what it is worth once perturbed."""
+        return self._in_user_sign(
+            nominal_optimum(self._fit().posterior, self.space.bounds, seed=self.seed)
+        )
+
+    def _ask(self) -> dict[str, float]:
+        x, origin = self._next()
+        params = self.space.to_params(x)
+        self._record = self._record.with_asked(params, origin)
+        return dict(params)
+
+    def _next(self) -> tuple[Float[Tensor, " d"], Origin]:
+        trials, given = self._record.trials, self.initial.given
+        asked = sum(trial.asked for trial in trials)
+        if asked < len(given):
+            return self.space.to_tensor(given[asked]), "given"
+        if len(trials) >= self.initial.num and self.has_values:
+            x = self._suggest()
+            if self._is_apart(x):
+                return x, "method"
+        for index in range(len(trials), len(trials) + ATTEMPTS):
+            x = spread_point(self.initial.spread, self.space, index, self.seed)
+            if self._is_apart(x):
+                break
+        return x, "space-filling"
+
+    def _suggest(self) -> Float[Tensor, " d"]:
+        busy, bounds, fitted = self._busy(), self.space.bounds, None
+        if methods.get(self.method).prepare is not None:
+            model, info, _ = self._fit()
+            fitted = model, info
+            # Only here, and not where a fit is made: so a fit starts from the same
+            # hyper-parameters whether or not somebody asked for a recommendation before.
+            self._previous = info.hyperparameters
+        x, self.info = suggest(
+            *self._data(),
+            bounds,
+            self.noise,
+            method=self.method,
+            options=self.options,
+            seed=self.seed,
+            X_pending=busy if len(busy) else None,
+            prior=self.prior,
+            noise_variance=self.noise_variance,
+            fitted=fitted,
+        )
+        return x.clamp(bounds[0], bounds[1])
+
+    def _fit(self) -> Fitted:
+        if self._fitted is None:
+            if not self.has_values:
+                raise RuntimeError(
+                    f"there is no value yet to go by ({self._progress()}); "
+                    "tell the value of at least one point first"
+                )
+            model, info = fit_surrogate(
+                *self._data(),
+                self.space.bounds,
+                self.noise,
+                prior=self.prior,
+                noise_variance=self.noise_variance,
+                previous=self._previous,
+            )
+            self._fitted = Fitted(model, info, RobustPosterior.from_model(model, self.noise))
+        return self._fitted
+
+    def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+        complete = self._record.complete
+        values = [self._flip(trial.value) for trial in complete if trial.value is not None]
+        return self._points(complete), torch.tensor(values, dtype=torch.double)
+
+    def _busy(self) -> Float[Tensor, "p d"]:
+        return self._points(self._record.busy)
+
+    def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
+        rows = [list(trial.params.values()) for trial in trials]
+        return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.dimension)
+
+    def _is_apart(self, x: Float[Tensor, " d"]) -> bool:
+        """Whether x is another experiment than all pending and failed ones."""
+        low, high = self.space.bounds
+        distance = ((self._busy() - x) / (high - low)).abs().amax(-1)
+        return bool((distance > SAME).all())
+
+    def _in_user_sign(self, optimum: Optimum) -> Recommendation:
+        return Recommendation(
+            self.space.to_params(optimum.x),
+            self._flip(optimum.mean),
+            optimum.std,
+            self._flip(optimum.nominal_mean),
+            optimum.nominal_std,
+        )
+
+    def _flip(self, value: float) -> float:
+        """From the user's sign to that of a maximisation, and back."""
+        return value if self.direction == "maximize" else -value
+
+    def _progress(self) -> str:
+        states = [trial.state for trial in self._record.trials]
+        return ", ".join(
+            f"{states.count(state)} {state}" for state in ("complete", "pending", "failed")
+        )
+
+
+def _read_variance(noise_variance: float | int | None) -> float | None:
+    if noise_variance is None:
+        return None
+    remedy = "leave it out to have it inferred"
+    variance = read_number("noise_variance", noise_variance, remedy)
+    if variance < 0:
+        raise ValueError(f"noise_variance must not be negative, got {noise_variance!r}; {remedy}")
+    return variance

@@ -1,0 +1,85 @@
+"""The record of a run: its trials, the order of their values, what was recommended after each."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+State = Literal["pending", "complete", "failed"]
+# Who chose the point: the user as an initial one, the sequence that fills the box, the method;
+# or the user, who told it unasked.
+Origin = Literal["given", "space-filling", "method", "told"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point that was asked for or told, and what became of it."""
+
+    number: int
+    params: dict[str, float]
+    value: float | None
+    state: State
+    origin: Origin
+    error: str | None = None  # why it failed, where that is known
+
+    @property
+    def asked(self) -> bool:
+        return self.origin != "told"
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A design with what the model expects of it, in the sign of the user."""
+
+    params: dict[str, float]
+    mean: float  # of g(x) = E f(x + xi): what the design is worth once perturbed
+    std: float  # posterior standard deviation of g(x)
+    nominal_mean: float  # of f(x): what it is worth if nothing perturbs it
+    nominal_std: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything that was asked and told; each step returns a new record."""
+
+    trials: tuple[Trial, ...] = ()
+    told: tuple[int, ...] = ()  # numbers of trials, in the order of telling
+    best: tuple[Recommendation | None, ...] = ()  # what was recommended after each told one
+
+    @property
+    def complete(self) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if trial.state == "complete")
+
+    @property
+    def busy(self) -> tuple[Trial, ...]:
+        """Pending and failed: points that have no value and are not to be asked for again."""
+        return tuple(trial for trial in self.trials if trial.state != "complete")
+
+    def with_asked(self, params: dict[str, float], origin: Origin) -> "Record":
+        trial = Trial(len(self.trials), params, None, "pending", origin)
+        return replace(self, trials=(*self.trials, trial))
+
+    def with_told(
+        self, params: dict[str, float], value: float | None, error: str | None
+    ) -> "Record":
+        """With the value of the pending trial that has these params, or else of a new trial."""
+        state: State = "failed" if value is None else "complete"
+        number = self._pending(params)
+        if number is None:
+            number = len(self.trials)
+            trial = Trial(number, params, value, state, "told", error)
+        else:
+            trial = replace(self.trials[number], value=value, state=state, error=error)
+        return Record(
+            (*self.trials[:number], trial, *self.trials[number + 1 :]),
+            (*self.told, number),
+            (*self.best, None),
+        )
+
+    def with_best(self, best: Recommendation) -> "Record":
+        """With what is recommended after the last told trial."""
+        return replace(self, best=(*self.best[:-1], best))
+
+    def _pending(self, params: dict[str, float]) -> int | None:
+        for trial in self.trials:
+            if trial.state == "pending" and trial.params == params:
+                return trial.number
+        return None

@@ -1,0 +1,228 @@
+"""maximize and minimize: a whole run in one call."""
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pandas as pd
+from tqdm import tqdm
+
+from meseta.boundary import read_count, read_number
+from meseta.gp.fit import Prior
+from meseta.initial import Initial
+from meseta.methods import DEFAULT_METHOD
+from meseta.named_noise import NamedNoise
+from meseta.optimizer import Optimizer
+from meseta.record import Recommendation, Trial
+from meseta.space import Ranges, Space
+
+Objective = Callable[[dict[str, float]], object]
+Callback = Callable[[Optimizer, Trial], object]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """The robust optimum, the nominal one beside it, and how they were found."""
+
+    params: dict[str, float]
+    mean: float  # of g(params) = E f(params + xi)
+    std: float  # posterior standard deviation of g(params)
+    nominal_mean: float  # of f(params)
+    nominal_std: float
+    nominal: Recommendation  # the best point if nothing perturbed it
+    history: pd.DataFrame
+    trials: tuple[Trial, ...]
+    optimizer: Optimizer  # to go on by ask and tell
+    interrupted: bool  # by KeyboardInterrupt, before the budget was spent
+
+    def __repr__(self) -> str:
+        labels = ["", *self.params, "E f(x + xi)", "f(x)"]
+        rows = zip(
+            labels,
+            _column("robust optimum", self),
+            _column("nominal optimum", self.nominal),
+            strict=True,
+        )
+        width = max(map(len, labels))
+        failed = sum(trial.state == "failed" for trial in self.trials)
+        title = [
+            f"{self.optimizer.direction} by {self.optimizer.method}",
+            f"{len(self.history)} evaluations",
+            *([f"{failed} failed"] if failed else []),
+            *(["interrupted"] if self.interrupted else []),
+        ]
+        return "\n".join([", ".join(title), *(f"{a:{width}} {b:>22} {c:>22}" for a, b, c in rows)])
+
+
+def _column(title: str, optimum: Result | Recommendation) -> list[str]:
+    return [
+        title,
+        *(f"{value:.5g}" for value in optimum.params.values()),
+        f"{optimum.mean:.5g} ± {optimum.std:.2g}",
+        f"{optimum.nominal_mean:.5g} ± {optimum.nominal_std:.2g}",
+    ]
+
+
+class EvaluationsFailed(RuntimeError):
+    """No evaluation gave a value; `trials` has them all."""
+
+    def __init__(self, trials: tuple[Trial, ...]) -> None:
+        self.trials = trials
+        super().__init__(
+            f"all {len(trials)} evaluations failed, so there is nothing to recommend; the first: "
+            f"{trials[0].error}, at {trials[0].params}"
+        )
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.trials,)
+
+
+def maximize(
+    f: Objective,
+    space: Space | Ranges,
+    *,
+    noise: NamedNoise = None,
+    budget: int,
+    method: str = DEFAULT_METHOD,
+    options: object = None,
+    seed: int = 0,
+    num_initial: int | None = None,
+    initial: Initial = "sobol",
+    prior: Prior = "default",
+    noise_variance: float | int | None = None,
+    progress: bool = True,
+    callback: Callback | None = None,
+) -> Result:
+    """The design with the highest E f(x + xi), from `budget` evaluations of f.
+
+    An evaluation that raises an exception, or returns None or no finite number, has failed: it
+    counts, and the run goes on. Ctrl-C ends the run early, with what was found so far.
+
+    Args:
+        f: Takes a dict of floats, returns a number.
+        budget: How often f is evaluated, initial and failed evaluations included.
+        progress: Show a bar with the mean of g at the recommended design.
+        callback: Called as `callback(optimizer, trial)` after each evaluation; it may raise
+            KeyboardInterrupt to end the run.
+
+    The others are those of `Optimizer`.
+    """
+    optimizer = Optimizer(
+        space,
+        noise,
+        direction="maximize",
+        method=method,
+        options=options,
+        seed=seed,
+        num_initial=num_initial,
+        initial=initial,
+        prior=prior,
+        noise_variance=noise_variance,
+    )
+    return _run(f, optimizer, budget, progress, callback)
+
+
+def minimize(
+    f: Objective,
+    space: Space | Ranges,
+    *,
+    noise: NamedNoise = None,
+    budget: int,
+    method: str = DEFAULT_METHOD,
+    options: object = None,
+    seed: int = 0,
+    num_initial: int | None = None,
+    initial: Initial = "sobol",
+    prior: Prior = "default",
+    noise_variance: float | int | None = None,
+    progress: bool = True,
+    callback: Callback | None = None,
+) -> Result:
+    """The design with the lowest E f(x + xi); otherwise as `maximize`."""
+    optimizer = Optimizer(
+        space,
+        noise,
+        direction="minimize",
+        method=method,
+        options=options,
+        seed=seed,
+        num_initial=num_initial,
+        initial=initial,
+        prior=prior,
+        noise_variance=noise_variance,
+    )
+    return _run(f, optimizer, budget, progress, callback)
+
+
+def _run(
+    f: Objective, optimizer: Optimizer, budget: int, progress: bool, callback: Callback | None
+) -> Result:
+    if not callable(f):
+        raise TypeError(f"f must be a function of a dict of floats, got {f!r}")
+    budget = read_count("budget", budget)
+    errors: list[Exception] = []
+    interrupted = False
+    with tqdm(total=budget, desc=optimizer.method, unit="evaluation", disable=not progress) as bar:
+        try:
+            for _ in range(budget):
+                _step(f, optimizer, errors)
+                bar.set_postfix_str(_best_so_far(optimizer), refresh=False)
+                bar.update()
+                if callback is not None:
+                    callback(optimizer, optimizer.trials[-1])
+        except KeyboardInterrupt:
+            if not optimizer.has_values:
+                raise
+            interrupted = True
+        except Exception as error:  # not of f: what was evaluated must not be lost with it
+            error.add_note(
+                f"{len(optimizer.trials)} evaluations are kept in the `optimizer` attribute of "
+                "this exception: error.optimizer.history"
+            )
+            error.optimizer = optimizer  # type: ignore[attr-defined]
+            raise
+    if not optimizer.has_values:
+        raise EvaluationsFailed(optimizer.trials) from (errors[0] if errors else None)
+    return _result(optimizer, interrupted)
+
+
+def _step(f: Objective, optimizer: Optimizer, errors: list[Exception]) -> None:
+    """Ask, evaluate, tell; warn of the first failure."""
+    params = optimizer.ask()
+    try:
+        value = f(dict(params))
+        if value is not None:
+            value = read_number("the value of f", value)
+        optimizer.tell(params, value, error="f returned None" if value is None else None)
+    except Exception as error:
+        errors.append(error)
+        reason = f"{type(error).__name__}: {error}"
+        optimizer.tell(params, None, error=reason)
+        if len(errors) == 1:
+            warnings.warn(
+                f"an evaluation of f failed, at {params}, and is left out: {reason}; further "
+                "failures are noted in the trials only",
+                RuntimeWarning,
+                stacklevel=4,
+            )
+
+
+def _best_so_far(optimizer: Optimizer) -> str:
+    """Recommends, so that the history has it: the next step needs the same fit anyway."""
+    return f"best {optimizer.recommend().mean:.5g}" if optimizer.has_values else ""
+
+
+def _result(optimizer: Optimizer, interrupted: bool) -> Result:
+    best = optimizer.recommend()
+    return Result(
+        params=best.params,
+        mean=best.mean,
+        std=best.std,
+        nominal_mean=best.nominal_mean,
+        nominal_std=best.nominal_std,
+        nominal=optimizer.nominal(),
+        history=optimizer.history,
+        trials=optimizer.trials,
+        optimizer=optimizer,
+        interrupted=interrupted,
+    )
