@@ -22,7 +22,7 @@ from meseta.boundary import unknown
 from meseta.gp.incumbent import Mean
 from meseta.gp.joint import JointPosterior
 
-DEFAULT_METHOD = "nes-ep"
+DEFAULT_METHOD = "rkg"
 
 
 @dataclass(frozen=True)

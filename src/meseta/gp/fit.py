@@ -26,7 +26,7 @@ Prior = Literal["default", "paper"]
 
 # Lengthscales are shares of the box, variances shares of the variance of y. Each prior is given by
 # its mode and by the standard deviation of the logarithm; docs/design.md says what was compared.
-LENGTHSCALE, LENGTHSCALE_SPREAD = 0.2, 1.0  # in one dimension
+LENGTHSCALE, LENGTHSCALE_SPREAD = 0.2, 0.7  # in one dimension
 PAPER_SPREAD = 0.07
 NOISE_VARIANCE, NOISE_SPREAD = 1e-5, 3.0
 # A simulator repeats itself to many digits, a laboratory does not.
