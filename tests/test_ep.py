@@ -318,3 +318,19 @@ def test_the_regression_of_the_documented_identity_follows_the_mean_of_z():
     weights = torch.linalg.solve(covariance[:4, :4], covariance[:4, 4])
     regression = mean[4] + weights @ (gaussian.mean[0] - mean[:4])
     assert (mean[4] + c @ gaussian.shift[0]).item() == pytest.approx(regression.item(), abs=1e-12)
+
+
+@pytest.mark.parametrize("gap", [0.02, 0.05])
+def test_extrapolation_saves_sweeps_and_changes_nothing(gap, monkeypatch):
+    """Sites on a smooth path: plain sweeps converge, but slowly."""
+    x = gap * torch.arange(8, dtype=torch.double)
+    covariance = torch.exp(-0.5 * ((x[:, None] - x) / 0.3) ** 2)
+    mean, upper = torch.sin(9 * x), tensor([0.5, 1.2])
+    gaussian, info = expectation_propagation(mean, covariance, upper)
+    monkeypatch.setattr("meseta.inference.ep.STRIDE", 1000)
+    plain, plain_info = expectation_propagation(mean, covariance, upper)
+    assert info.converged.all()
+    assert not info.sequential.any()
+    assert info.sweeps.sum() < 0.8 * plain_info.sweeps.sum()
+    assert_close(gaussian.mean, plain.mean, rtol=0, atol=1e-8)
+    assert_close(gaussian.variance, plain.variance, rtol=0, atol=1e-8)

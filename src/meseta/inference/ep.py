@@ -12,6 +12,7 @@ from meseta.inference.truncated import standard_truncation
 
 PARALLEL_SWEEPS = 60
 SEQUENTIAL_SWEEPS = 30
+STRIDE = 6  # sweeps from one extrapolation to the next
 # Change of the standardised means and variances from one sweep to the next.
 TOLERANCE = 5e-11
 # Bounds further below the prior mean than this many standard deviations are raised to it. The
@@ -97,34 +98,67 @@ class _Sites(NamedTuple):
 
 
 def _parallel(R: Tensor, bound: Tensor) -> tuple[_Sites, EPInfo]:
-    """Sweeps that update all sites at once, damped for a bound whose changes do not shrink."""
+    """Sweeps that update all sites at once, damped for a bound whose changes do not shrink.
+
+    Where sites are strongly correlated the changes shrink slowly, but regularly: every few sweeps
+    their limit is extrapolated, and taken back if the next sweep changes more than the last did.
+    """
     k, n = bound.shape
-    tau, nu = torch.zeros_like(bound), torch.zeros_like(bound)
+    sites = _Sites(torch.zeros_like(bound), torch.zeros_like(bound))
     damping = torch.ones(k, dtype=bound.dtype)
     change = torch.full((k,), torch.inf if n else 0.0, dtype=bound.dtype)
     sweeps = torch.zeros(k, dtype=torch.int64)
-    marginal = _marginals(R, tau, nu)
+    marginal = _marginals(R, *sites)
+    trail, retreat = [sites], None
     for _ in range(PARALLEL_SWEEPS):
         active = change > TOLERANCE
         if not active.any():
             break
         step = (damping * active)[:, None]
-        target = _matched_sites(marginal, nu, bound)
-        tau, nu = tau + step * (target.tau - tau), nu + step * (target.nu - nu)
-        if not (tau.isfinite() & nu.isfinite()).all():
+        target = _matched_sites(marginal, sites.nu, bound)
+        sites = _Sites(*(old + step * (new - old) for old, new in zip(sites, target, strict=True)))
+        if not (sites.tau.isfinite() & sites.nu.isfinite()).all():
             change = torch.full_like(change, torch.inf)
             break
-        previous, marginal = marginal, _marginals(R, tau, nu)
+        previous, marginal = marginal, _marginals(R, *sites)
         moved = _moved(previous, marginal, bound)
+        sweeps += active
         worse = active & (moved > change)
+        if retreat is not None:
+            if worse.any():
+                sites = _choose(worse, retreat, sites)
+                marginal = _marginals(R, *sites)
+            trail, retreat = [sites], None
+            change = torch.where(active & ~worse, moved, change)
+            continue
         damping = torch.where(worse, (damping / 2).clamp_min(1 / 16), damping)
         change = torch.where(active, moved, change)
-        sweeps += active
+        trail = [*trail, sites] if not worse.any() else [sites]
+        if len(trail) > STRIDE and (change > TOLERANCE).any():
+            retreat, sites = sites, _choose(change > TOLERANCE, _limit(trail), sites)
+            marginal = _marginals(R, *sites)
     none = torch.zeros(k, dtype=torch.bool)
-    converged = (change <= TOLERANCE) & (tau < MOST_PRECISE).all(-1)
-    return _Sites(tau, nu), EPInfo(
-        sweeps, converged, change, damping, none, torch.zeros_like(sweeps), 0.0
-    )
+    converged = (change <= TOLERANCE) & (sites.tau < MOST_PRECISE).all(-1)
+    return sites, EPInfo(sweeps, converged, change, damping, none, torch.zeros_like(sweeps), 0.0)
+
+
+def _limit(trail: list[_Sites]) -> _Sites:
+    """Where a sequence goes that converges linearly: reduced rank extrapolation.
+
+    x* = x_0 + sum_j xi_j u_j with u_j = x_{j+1} - x_j, and xi such that the extrapolated change
+    |u_0 + sum_j xi_j (u_{j+1} - u_j)| is least [Smith, Ford and Sidi 1987, Eq. 2.5].
+    """
+    x = torch.stack([torch.cat(tuple(sites), -1) for sites in trail], -1)
+    x = x[..., -STRIDE - 1 :] / (scale := 1 + x[..., -1:].abs())
+    u = x.diff(dim=-1)
+    xi = torch.linalg.lstsq(u.diff(dim=-1), -u[..., :1]).solution
+    limit = ((x[..., :1] + u[..., :-1] @ xi) * scale).squeeze(-1)
+    tau, nu = limit.tensor_split(2, -1)
+    return _Sites(tau.clamp(0, MOST_PRECISE), nu)
+
+
+def _choose(condition: Tensor, yes: _Sites, no: _Sites) -> _Sites:
+    return _Sites(*(torch.where(condition[:, None], a, b) for a, b in zip(yes, no, strict=True)))
 
 
 def _sequential(R: Tensor, bound: Tensor) -> tuple[_Sites, int, Tensor]:
