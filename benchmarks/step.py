@@ -32,9 +32,8 @@ from meseta import Normal
 from meseta.acquisition import NoisyInputEntropySearch
 from meseta.acquisition.given_max import given_max
 from meseta.acquisition.maximize import maximize_acquisition
-from meseta.acquisition.nes import NUM_FEATURES, NUM_PATHS
 from meseta.gp import RobustPosterior, fit_surrogate
-from meseta.gp.maxima import maximize_paths, percentile_values
+from meseta.gp.maxima import MaximaOptions, maximize_paths, percentile_values
 from meseta.gp.paths import sample_paths
 
 SIZES = [(20, 1), (30, 3), (100, 3), (100, 6), (1000, 6)]
@@ -72,7 +71,11 @@ def nes_step(clock, model, bounds, seed):
     """The parts of NoisyInputEntropySearch and of its maximisation, one by one."""
     generator, law = torch.Generator().manual_seed(seed), Normal(NOISE[bounds.shape[1]])
     robust = clock("posterior", lambda: RobustPosterior.from_model(model, law))
-    paths = clock("paths", lambda: sample_paths(robust.core, NUM_PATHS, NUM_FEATURES, generator))
+    usual = MaximaOptions()
+    paths = clock(
+        "paths",
+        lambda: sample_paths(robust.core, usual.num_paths, usual.num_features, generator),
+    )
     box = robust.units.x_to_model(bounds)
     maxima = clock("maxima", lambda: maximize_paths(paths, box, generator))
     g_star = percentile_values(maxima.value, 1)

@@ -1,4 +1,4 @@
-"""Robust optimization of Sin + Linear, the paper's first example.
+"""Robust optimization of Sin + Linear with NES-EP, the paper's first example and method.
 
     f(x) = sin(5 pi x^2) + x / 2  on [0, 1],  deployed as x + xi,  xi ~ Normal(0.05)
 

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 import meseta
+import meseta.methods
 from meseta import Normal, maximize, minimize
 from meseta.run import EvaluationsFailed
 
@@ -241,3 +242,12 @@ def test_a_crash_of_the_optimizer_itself_loses_no_evaluation(monkeypatch):
         meseta.maximize(lambda x: x["x"], {"x": (0, 1)}, budget=9, progress=False)
     assert len(caught.value.optimizer.history) == 3
     assert "error.optimizer" in caught.value.__notes__[0]
+
+
+@pytest.mark.parametrize("method", meseta.methods.names())
+def test_every_method_runs_behind_the_api(method):
+    options = {"num_accepted": 100} if method == "nes-rs" else None
+    result = quietly(sin_linear, budget=6, method=method, options=options)
+    assert len(result.history) == 6
+    assert result.history["best_x"].notna().all()
+    assert 0 <= result.params["x"] <= 1

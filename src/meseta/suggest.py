@@ -42,7 +42,7 @@ def suggest(
     prior: Prior = "default",
     noise_variance: float | None = None,
     previous: Hyperparameters | None = None,
-    fitted: tuple[SingleTaskGP, FitInfo] | None = None,
+    fitted: tuple[SingleTaskGP, FitInfo | None] | None = None,
 ) -> tuple[Float[Tensor, " d"], SuggestInfo]:
     """The point that a method would evaluate next, given y = f(X) + noise; all in raw units.
 
@@ -60,7 +60,8 @@ def suggest(
         noise_variance: Of the observations; None: inferred.
         previous: Hyper-parameters of an earlier iteration (`info.fit.hyperparameters`), from
             which the fit starts.
-        fitted: What `fit_surrogate` returned for these data; if given, nothing is fitted.
+        fitted: What `fit_surrogate` returned for these data, or a model of your own and None; if
+            given, nothing is fitted.
     """
     check_data(X, y)
     bounds = checked_bounds(bounds, X.shape[1])
