@@ -7,7 +7,7 @@ export OMP_NUM_THREADS ?= 1
 .PHONY: demo test bench-speed clean
 
 demo: .venv/installed
-	$(BIN)/python examples/sin_linear.py
+	$(BIN)/python examples/needle_and_plateau.py
 
 test: .venv/installed
 	$(BIN)/ruff check .
