@@ -162,9 +162,8 @@ def test_info_is_for_people(name):
     assert "jitter" in told
     _, y = data(1)
     size = y.max() - y.min()
-    for key in ("max_values", "incumbent_mean"):
-        if key in told:
-            assert ((told[key] > y.min() - size) & (told[key] < y.max() + 2 * size)).all()
+    values = told["incumbent"].value if "incumbent" in told else told["max_values"]
+    assert ((values > y.min() - size) & (values < y.max() + 2 * size)).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -44,15 +44,11 @@ class UCBOptions:
 class IncumbentInfo(NamedTuple):
     """The highest mean, which an observation is to improve upon."""
 
-    incumbent: Float[Tensor, " d"]
-    incumbent_mean: Float[Tensor, ""]
+    incumbent: Incumbent
     jitter: float  # added to the diagonal of the data's covariance
 
     def raw(self, units: Units) -> "IncumbentInfo":
-        return self._replace(
-            incumbent=units.x_to_raw(self.incumbent),
-            incumbent_mean=units.y_to_raw(self.incumbent_mean),
-        )
+        return self._replace(incumbent=self.incumbent.raw(units))
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +103,7 @@ def _improvement(
     incumbent: Incumbent,
     generator: torch.Generator,
 ) -> Improvement:
-    info = IncumbentInfo(incumbent.x, incumbent.value, posterior.jitter)
+    info = IncumbentInfo(incumbent, posterior.jitter)
     return Improvement(acquisition, around(incumbent.x, posterior, generator), info)
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition.prepared import RobustAcquisition
-from meseta.gp.incumbent import maximize_mean
+from meseta.gp.incumbent import Incumbent, maximize_mean
 from meseta.gp.joint import FLOOR, JointPosterior
 from meseta.gp.maxima import Maxima, MaximaOptions, sample_maxima
 from meseta.gp.surrogate import Units
@@ -32,16 +32,12 @@ class KGOptions(MaximaOptions):
 class KGInfo(NamedTuple):
     """What stands behind an acquisition function."""
 
-    incumbent: Float[Tensor, " d"]
-    incumbent_mean: Float[Tensor, ""]
+    incumbent: Incumbent
     maxima: Maxima  # of the sampled paths, in the model's units
     jitter: float  # added to the diagonal of the data's covariance
 
     def raw(self, units: Units) -> "KGInfo":
-        return self._replace(
-            incumbent=units.x_to_raw(self.incumbent),
-            incumbent_mean=units.y_to_raw(self.incumbent_mean),
-        )
+        return self._replace(incumbent=self.incumbent.raw(units))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +92,7 @@ def prepare_knowledge_gradient(
         mean=posterior.mean_g(A),
         c=posterior.whiten(posterior.kernel.k_gf(A, posterior.X)),
         starts=torch.cat([incumbent.x[None], maxima.x]),
-        info=KGInfo(incumbent.x, incumbent.value, maxima, posterior.jitter),
+        info=KGInfo(incumbent, maxima, posterior.jitter),
     )
 
 

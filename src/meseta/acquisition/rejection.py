@@ -82,7 +82,8 @@ def prepare_rejection(
     g_star = percentile_values(maxima.value, options.num_max_values)
     wanted = options.num_accepted
     # the share of maxima below the lowest g*, and some more for safety
-    drawn = math.ceil(1.25 * wanted / float((maxima.value <= g_star.min()).double().mean()))
+    share = float((maxima.value <= g_star.min()).double().mean())
+    drawn = min(math.ceil(1.25 * wanted / share), MOST_PATHS * wanted)
     while True:
         paths = sample_paths(posterior, drawn, options.num_features, generator, options.sampler)
         below = maxima_below(paths, g_star, bounds, generator)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from meseta.ascent import ascend
 from meseta.gp.joint import JointPosterior
+from meseta.gp.surrogate import Units
 from meseta.sobol import sobol
 
 SWEEP = 1024
@@ -19,10 +20,14 @@ Mean = Callable[[Tensor], Tensor]
 
 
 class Incumbent(NamedTuple):
-    """A maximum of a mean, in the units of the model."""
+    """A maximum of a mean."""
 
     x: Float[Tensor, " d"]
     value: Float[Tensor, ""]
+
+    def raw(self, units: Units) -> "Incumbent":
+        """From the units of the model to raw ones."""
+        return Incumbent(units.x_to_raw(self.x), units.y_to_raw(self.value))
 
 
 def maximize_mean(
