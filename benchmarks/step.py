@@ -1,4 +1,4 @@
-"""What one iteration costs: NES-EP beside BoTorch's LogEI and its robust route, in one run.
+"""What one iteration costs: NES-EP and rKG beside BoTorch's LogEI and its robust route, in one run.
 
     python benchmarks/step.py [--sizes 20,1 30,3] [--repeats 7]
 
@@ -16,6 +16,7 @@ import resource
 import statistics
 import time
 import warnings
+from functools import partial
 
 import botorch
 import torch
@@ -35,6 +36,7 @@ from meseta.acquisition.maximize import maximize_acquisition
 from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.gp.maxima import MaximaOptions, maximize_paths, percentile_values
 from meseta.gp.paths import sample_paths
+from meseta.suggest import suggest
 
 SIZES = [(20, 1), (30, 3), (100, 3), (100, 6), (1000, 6)]
 NOISE = {1: 0.05, 3: 0.1, 6: 0.1}  # standard deviation of the input noise, as in the paper
@@ -90,6 +92,11 @@ def nes_step(clock, model, bounds, seed):
         clock("256 values", lambda: acquisition(raw))
 
 
+def rkg_step(model, X, y, bounds, seed):
+    law = Normal(NOISE[bounds.shape[1]])
+    return suggest(X, y, bounds, law, method="rkg", seed=seed, fitted=(model, None))
+
+
 def optimise(acquisition, bounds):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -129,6 +136,7 @@ def measure(n, d, repeats):
         torch.manual_seed(seed)
         clock("fit", lambda: fit_surrogate(X, y, bounds))
         nes_step(clock, model, bounds, seed)
+        clock("rKG", partial(rkg_step, model, X, y, bounds, seed))
         clock("LogEI", lambda: log_ei(model, y, bounds))
         if n <= 100:
             clock("robust 16", lambda: robust_route(model, X, y, bounds, 16))
@@ -147,7 +155,8 @@ def report(n, d, clock):
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     line = f"{f'({n},{d})':>9} {ms('fit'):8.0f} |"
     line += "".join(f" {ms(part):9.1f}" for part in PARTS)
-    line += f" {step:8.0f} | {ms('LogEI'):7.0f} | {iteration:9.0f} {iteration / rival:8.2f} |"
+    line += f" {step:8.0f} | {ms('rKG'):7.0f} | {ms('LogEI'):7.0f} |"
+    line += f" {iteration:9.0f} {iteration / rival:8.2f} |"
     for copies in (16, 64):
         if f"robust {copies}" in clock.seconds:
             robust = ms(f"robust {copies}")
@@ -170,7 +179,7 @@ def main():
     print(
         f"{'(n,d)':>9} {'fit':>8} |"
         + "".join(f" {part:>9}" for part in PARTS)
-        + f" {'step':>8} | {'LogEI':>7} | {'iteration':>9} {'/ LogEI':>8} |"
+        + f" {'step':>8} | {'rKG':>7} | {'LogEI':>7} | {'iteration':>9} {'/ LogEI':>8} |"
         + f" {'robust 16':>17} {'robust 64':>17} | {'256 val.':>8} | {'GiB':>5}"
     )
     for size in options.sizes:
@@ -178,8 +187,8 @@ def main():
         repeats = options.repeats if n <= 100 else 1
         print(report(n, d, measure(n, d, repeats)), flush=True)
     print(
-        "\nstep: NES-EP without the fit; iteration: fit and step, its ratio to fit and LogEI;\n"
-        "robust 16, 64: BoTorch's robust step with that many copies, and how many of our steps "
+        "\nstep: NES-EP without the fit; rKG: the same for rkg; iteration: fit and step, its ratio "
+        "to fit\nand LogEI; robust 16, 64: BoTorch's robust step with that many copies, and how many of our steps "
         "it is;\n256 val.: the acquisition at 256 points; GiB: peak memory so far."
     )
 
