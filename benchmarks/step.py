@@ -189,7 +189,7 @@ def main():
     print(
         "\nstep: NES-EP without the fit; rKG: the same for rkg; iteration: fit and step, its ratio "
         "to fit\nand LogEI; robust 16, 64: BoTorch's robust step with that many copies, and how "
-        "many of our steps\nit is; 256 val.: the acquisition at 256 points; GiB: peak memory so far."
+        "many of our\nsteps it is; 256 val.: the acquisition at 256 points; GiB: peak memory."
     )
 
 
