@@ -138,7 +138,7 @@ def test_without_any_value_the_sequence_goes_on():
         ({"seed": 0.5}, "seed"),
         ({"direction": "up"}, "maximize"),
         ({"method": "nes-pe"}, "nes-ep"),
-        ({"options": {"num_max_value": 2}}, "num_max_values"),
+        ({"method": "nes-ep", "options": {"num_max_value": 2}}, "num_max_values"),
         ({"prior": "guess"}, "paper"),
         ({"noise_variance": -1.0}, "not be negative.*leave it out"),
         ({"noise_variance": math.nan}, "finite.*leave it out"),

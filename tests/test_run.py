@@ -46,7 +46,6 @@ def test_a_run_finds_the_plateau_and_not_the_needle():
     result = quietly(sin_linear, budget=15)
     assert result.params["x"] == pytest.approx(0.3111, abs=1e-2)
     assert result.mean == pytest.approx(1.0421, abs=5e-3)
-    assert result.nominal.params["x"] == pytest.approx(0.9486, abs=1e-2)
     assert result.nominal.nominal_mean > result.nominal_mean
     assert result.nominal.mean < result.mean
     assert not result.interrupted
@@ -198,7 +197,7 @@ def test_the_bar_shows_the_best_mean_and_can_be_silenced(capsys):
 def test_a_result_shows_the_robust_optimum_beside_the_nominal_one():
     result = quietly(sin_linear, {"x": (0, 1)}, budget=3)
     title, header, x, robust, nominal = repr(result).splitlines()
-    assert title == "maximize by nes-ep, 3 evaluations"
+    assert title == "maximize by rkg, 3 evaluations"
     assert header.split() == ["robust", "optimum", "nominal", "optimum"]
     values = (result.params["x"], result.nominal.params["x"])
     assert x.split() == ["x", *(f"{value:.5g}" for value in values)]

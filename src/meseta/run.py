@@ -29,7 +29,7 @@ class Result:
     std: float  # posterior standard deviation of g(params)
     nominal_mean: float  # of f(params)
     nominal_std: float
-    nominal: Recommendation  # the best point if nothing perturbed it
+    nominal: Recommendation  # the best point if nothing perturbed it, as far as it was looked for
     history: pd.DataFrame
     trials: tuple[Trial, ...]
     optimizer: Optimizer  # to go on by ask and tell
