@@ -1,0 +1,41 @@
+"""How long a campaign will still take."""
+
+from collections.abc import Iterable
+
+from meseta.bench.job import Job
+from meseta.bench.records import RunRecord
+
+
+class Pace:
+    """Seconds of runs so far, by problem and method, so that slow ones ahead are expected."""
+
+    def __init__(self, records: Iterable[RunRecord] = ()) -> None:
+        self._seconds: dict[tuple[str, str], list[float]] = {}
+        for record in records:
+            self.add(record)
+
+    def add(self, record: RunRecord) -> None:
+        if record.state == "complete":
+            per_evaluation = record.duration / record.job.evaluations
+            self._seconds.setdefault(_kind(record.job), []).append(per_evaluation)
+
+    def seconds(self, jobs: Iterable[Job]) -> float | None:
+        """Expected for these jobs, one after another; None: nothing to go by yet."""
+        if not self._seconds:
+            return None
+        means = {kind: sum(values) / len(values) for kind, values in self._seconds.items()}
+        usual = sum(means.values()) / len(means)
+        return sum(job.evaluations * means.get(_kind(job), usual) for job in jobs)
+
+
+def spoken(seconds: float | None) -> str:
+    """A duration for people: 40 s, 12 min, 3.5 h."""
+    if seconds is None:
+        return "?"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _kind(job: Job) -> tuple[str, str]:
+    return job.problem, job.label

@@ -1,0 +1,67 @@
+"""A campaign under way and folders of results, for people to watch."""
+
+from collections import Counter
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from meseta.bench.campaign import Progress as Standing
+from meseta.bench.campaign import Workers, campaign, progress
+from meseta.bench.pace import Pace, spoken
+from meseta.bench.plan import Plan, keep_plan, kept_plans
+
+
+def watched_campaign(
+    folder: Path, plan: Plan, workers: Workers, number: int, *, retry_failed: bool = False
+) -> Standing:
+    """Do a plan with a bar that says how long it will still take; returns how far it is then."""
+    before = progress(folder, plan)
+    todo = set(before.missing) | {record.job for record in before.failed if retry_failed}
+    pace = Pace(before.complete)
+    bar = Progress(
+        TextColumn(plan.name),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[failed]} failed"),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[left]} left"),
+        console=Console(stderr=True),
+    )
+    keep_plan(folder, plan)
+    failed = 0 if retry_failed else len(before.failed)
+
+    def shown() -> dict[str, object]:
+        seconds = pace.seconds(todo)
+        left = None if seconds is None else seconds / min(number, max(len(todo), 1))
+        return {"completed": before.planned - len(todo), "failed": failed, "left": spoken(left)}
+
+    with bar:
+        task = bar.add_task(plan.name, total=before.planned, **shown())  # type: ignore[arg-type]
+        for record in campaign(folder, plan, workers, retry_failed=retry_failed):
+            todo.discard(record.job)
+            pace.add(record)
+            failed += record.state == "failed"
+            bar.update(task, **shown())  # type: ignore[arg-type]
+    return progress(folder, plan)
+
+
+def status_lines(folder: Path) -> list[str]:
+    """Counts for every plan of a folder, time to go, and the reasons of failures."""
+    lines = []
+    for plan in kept_plans(folder):
+        now = progress(folder, plan)
+        left = spoken(Pace(now.complete).seconds(now.missing)) if now.missing else "0 s"
+        lines.append(
+            f"{plan.name:32} {len(now.complete)} of {now.planned} complete, "
+            f"{len(now.failed)} failed, {len(now.missing)} missing ({left} on one core)"
+        )
+        reasons = Counter(
+            (r.job.problem, r.job.label, (r.error or "").strip().rpartition("\n")[2])
+            for r in now.failed
+        )
+        lines += [
+            f"  failed: {label} on {problem}, {count} x {reason}"
+            for (problem, label, reason), count in reasons.items()
+        ]
+    return lines

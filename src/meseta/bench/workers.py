@@ -1,0 +1,87 @@
+"""Who does the runs: processes of this machine (joblib), or a Dask cluster."""
+
+import os
+from collections.abc import Iterator
+from functools import partial
+
+from meseta.bench.campaign import Workers
+from meseta.bench.job import Job
+from meseta.bench.records import RunRecord, failed
+
+
+def processes(number: int) -> Workers:
+    """This many processes, each with one thread; 1: this process itself."""
+    if number < 1:
+        raise ValueError(f"workers must be at least 1, got {number}")
+    return partial(_by_joblib, number)
+
+
+def cluster(address: str) -> Workers:
+    """The workers of the Dask cluster whose scheduler has that address."""
+    return partial(_by_dask, address)
+
+
+def _by_joblib(number: int, jobs: list[Job]) -> Iterator[RunRecord]:
+    try:
+        from joblib import Parallel, delayed, parallel_config
+    except ImportError as error:
+        raise RuntimeError(
+            "running experiments needs joblib; install it with: pip install 'meseta[bench]'"
+        ) from error
+    from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+    from meseta.bench.run import run
+
+    if number == 1:
+        yield from map(run, jobs)
+        return
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        parallel = Parallel(
+            n_jobs=min(number, len(jobs)) or 1, return_as="generator_unordered", batch_size=1
+        )
+        try:
+            yield from parallel(delayed(run)(job) for job in jobs)
+        except TerminatedWorkerError as error:
+            raise RuntimeError(
+                "a worker process was killed (too little memory?); finished runs are kept, so "
+                "start the same command again, perhaps with fewer --workers"
+            ) from error
+
+
+def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise RuntimeError(
+            "a Dask cluster needs distributed; install it with: pip install 'meseta[dask]'"
+        ) from error
+    from meseta.bench.run import run
+
+    try:
+        client = Client(address, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise RuntimeError(f"no Dask scheduler answers at {address!r}: {error}") from error
+    with client:
+        _refuse_threads(client.scheduler_info(n_workers=-1)["workers"])
+        futures = {
+            # a key of its own: neither another campaign's result, nor twice the same
+            client.submit(run, job, key=f"meseta-{os.getpid()}-{number}", pure=False): job
+            for number, job in enumerate(jobs)
+        }
+        finished = as_completed(futures, raise_errors=False)
+        for future in finished:
+            job = futures.pop(future)
+            if future.status == "finished":
+                yield future.result()
+            else:
+                yield failed(job, f"lost by the cluster: {future.exception()!r}")
+            future.release()
+
+
+def _refuse_threads(workers: dict[str, dict[str, int]]) -> None:
+    """GPyTorch's settings are global, so two runs in one process would disturb each other."""
+    if any(worker["nthreads"] > 1 for worker in workers.values()):
+        raise RuntimeError(
+            "every Dask worker must do one run at a time; start them with --nthreads 1 "
+            "(and as many --nworkers as there are cores)"
+        )

@@ -1,0 +1,174 @@
+"""The command line: `meseta bench ...`. Heavy imports happen inside the commands."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+import meseta
+
+if TYPE_CHECKING:
+    from meseta.bench.plan import Plan
+
+app = typer.Typer(
+    help="Designs that stay good when the inputs don't.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+bench = typer.Typer(
+    help="The paper's experiments: run them, and see where a method stands.",
+    no_args_is_help=True,
+)
+app.add_typer(bench, name="bench")
+
+WRONG_USE, FAILURE, INTERRUPTED = 2, 1, 130
+
+Output = Annotated[Path, typer.Option(help="Folder of records, figures and the results page.")]
+Names = Annotated[
+    list[str], typer.Argument(metavar="NAME...", help="Experiments, see `meseta bench list`; all.")
+]
+Which = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[NAME]...", help="Experiments; none: all that the folder has."),
+]
+FOLDER = Path("bench-results")
+
+
+@app.callback(invoke_without_command=True)
+def main(
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"meseta {meseta.__version__}")
+
+
+@bench.command("list")
+def show_experiments() -> None:
+    """The experiments, and what each of them takes."""
+    from meseta.bench.experiments import EXPERIMENTS
+
+    for experiment in EXPERIMENTS.values():
+        typer.echo(f"{experiment.name:14}{experiment.title}. {experiment.shows}")
+        if experiment.problems:
+            typer.echo(f"{'':14}  problems  {', '.join(experiment.problems)}")
+            typer.echo(f"{'':14}  methods   {', '.join(experiment.methods)}")
+            typer.echo(f"{'':14}  runs      {experiment.runs} of each method on each problem")
+
+
+@bench.command()
+def run(
+    names: Names,
+    runs: Annotated[int | None, typer.Option(min=1, help="Runs of each method.")] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(help="Such as rkg,nes-ep:num_max_values=10; none: those of the experiment."),
+    ] = None,
+    problems: Annotated[list[str] | None, typer.Option(help="Such as gmm,hartmann3.")] = None,
+    evaluations: Annotated[
+        int | None, typer.Option(min=1, help="Of each run; none: as in the paper.")
+    ] = None,
+    prior: Annotated[
+        str | None, typer.Option(help="Of the lengthscales: default, paper (known: within-model).")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Scheduler of a Dask cluster to use.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
+    ] = False,
+    no_figures: Annotated[bool, typer.Option("--no-figures", help="Only do the runs.")] = False,
+    output: Output = FOLDER,
+) -> None:
+    """Do the runs that are missing, then draw the figures and write the results page.
+
+    Finished runs are never repeated: after an interruption, start the same command again.
+    """
+    from meseta.bench.experiments import EXPERIMENTS
+
+    with _wrong_use():
+        from meseta.bench.plan import make_plan
+
+        plans = [
+            make_plan(
+                name,
+                problems=_split(problems),
+                methods=_split(methods),
+                runs=runs,
+                prior=prior,
+                evaluations=evaluations,
+            )
+            for name in (EXPERIMENTS if names == ["all"] else names)
+        ]
+    failures = sum(_do(plan, output, workers, dask, retry_failed) for plan in plans)
+    if failures:
+        _stop(
+            f"{failures} runs failed; `meseta bench status --output {output}` says why, and "
+            "--retry-failed repeats them",
+            FAILURE,
+        )
+
+
+@bench.command()
+def status(output: Output = FOLDER) -> None:
+    """How far every experiment in the folder is, and what failed."""
+    from meseta.bench.watch import status_lines
+
+    with _failures():
+        lines = status_lines(output)
+    _echo(lines or [f"{output} has no experiments yet; start with `meseta bench run quick`"])
+
+
+def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed: bool) -> int:
+    """Carry out a plan; how many of its runs have failed."""
+    with _failures():
+        from meseta.bench.watch import watched_campaign
+        from meseta.bench.workers import cluster, processes
+
+        done = watched_campaign(
+            output,
+            plan,
+            cluster(dask) if dask else processes(workers),
+            workers,
+            retry_failed=retry_failed,
+        )
+    return len(done.failed)
+
+
+def _split(values: list[str] | None) -> tuple[str, ...]:
+    """Repeated options and comma-separated ones."""
+    return tuple(part.strip() for value in values or () for part in value.split(",") if part)
+
+
+def _echo(lines: list[str]) -> None:
+    typer.echo("\n".join(lines))
+
+
+@contextmanager
+def _wrong_use() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        _stop(str(error), WRONG_USE)
+
+
+@contextmanager
+def _failures() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, OSError, ValueError) as error:
+        _stop(str(error), FAILURE)
+    except KeyboardInterrupt:
+        _stop("interrupted; finished runs are kept, the same command goes on", INTERRUPTED)
+
+
+def _stop(message: str, code: int) -> NoReturn:
+    typer.echo(f"meseta: {message}", err=True)
+    raise typer.Exit(code)
+
+
+if __name__ == "__main__":
+    app()
