@@ -103,7 +103,13 @@ def run(
             )
             for name in (EXPERIMENTS if names == ["all"] else names)
         ]
-    failures = sum(_do(plan, output, workers, dask, retry_failed) for plan in plans)
+    failures = 0
+    for plan in plans:
+        failures += _do(plan, output, workers, dask, retry_failed)
+        if not no_figures:
+            _draw(plan, output)
+    if not no_figures:
+        _write_page(output)
     if failures:
         _stop(
             f"{failures} runs failed; `meseta bench status --output {output}` says why, and "
@@ -122,20 +128,98 @@ def status(output: Output = FOLDER) -> None:
     _echo(lines or [f"{output} has no experiments yet; start with `meseta bench run quick`"])
 
 
+@bench.command()
+def figures(names: Which = None, output: Output = FOLDER) -> None:
+    """Draw the figures again, from the records alone."""
+    for plan in _plans(names, output, pictures=True):
+        _draw(plan, output)
+
+
+@bench.command()
+def table(
+    names: Which = None,
+    reference: Annotated[
+        str | None, typer.Option(help="Method that the others are compared with.")
+    ] = None,
+    output: Output = FOLDER,
+) -> None:
+    """Medians, mean ranks, and which differences are real."""
+    plans = _plans(names, output)
+    with _failures():
+        from meseta.bench.page import tables
+
+        for plan in plans:
+            _echo(tables(output, plan, reference))
+
+
+@bench.command()
+def page(output: Output = FOLDER) -> None:
+    """Write the results page, from the records alone."""
+    _plans(None, output)
+    _write_page(output)
+
+
 def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed: bool) -> int:
     """Carry out a plan; how many of its runs have failed."""
     with _failures():
-        from meseta.bench.watch import watched_campaign
+        from meseta.bench.watch import watched_campaign, watched_timings
         from meseta.bench.workers import cluster, processes
 
-        done = watched_campaign(
-            output,
-            plan,
-            cluster(dask) if dask else processes(workers),
-            workers,
-            retry_failed=retry_failed,
-        )
-    return len(done.failed)
+        if plan.of.kind == "picture":
+            return 0
+        if plan.of.kind == "timing":
+            watched_timings(output, plan)
+            return 0
+        team = cluster(dask) if dask else processes(workers)
+        done = watched_campaign(output, plan, team, workers, retry_failed=retry_failed)
+        return len(done.failed)
+
+
+def _draw(plan: "Plan", output: Path) -> None:
+    with _failures():
+        try:
+            from meseta.bench.pictures import draw
+        except ImportError as error:
+            raise RuntimeError(
+                f"figures need matplotlib ({error}); install it with: pip install 'meseta[bench]'"
+            ) from error
+        for path in draw(output, plan):
+            typer.echo(path)
+
+
+def _write_page(output: Path) -> None:
+    with _failures():
+        from meseta.bench.page import write_page
+
+        typer.echo(write_page(output))
+
+
+def _plans(names: list[str] | None, output: Path, pictures: bool = False) -> "list[Plan]":
+    """Those of the folder, or those of that name in it; pictures need no folder."""
+    with _wrong_use():
+        from meseta.bench.plan import kept_plans, make_plan
+
+        kept = kept_plans(output)
+        if not names and not kept:
+            raise ValueError(
+                f"{output} has no experiments; start with `meseta bench run quick`, or name "
+                "another folder by --output"
+            )
+        if not names:
+            return kept
+        found = []
+        for name in names:
+            mine = [plan for plan in kept if name in (plan.name, plan.experiment)]
+            if not mine:
+                plan = make_plan(name)
+                if not (pictures and plan.of.kind == "picture"):
+                    raise ValueError(
+                        f"{output} has no runs of {name!r} yet; start with "
+                        f"`meseta bench run {name}`"
+                    )
+                mine = [plan]
+            found += mine
+        return found
 
 
 def _split(values: list[str] | None) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ class Pace:
             return None
         means = {kind: sum(values) / len(values) for kind, values in self._seconds.items()}
         usual = sum(means.values()) / len(means)
-        return sum(job.evaluations * means.get(_kind(job), usual) for job in jobs)
+        return sum((job.evaluations * means.get(_kind(job), usual) for job in jobs), 0.0)
 
 
 def spoken(seconds: float | None) -> str:

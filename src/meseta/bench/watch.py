@@ -4,12 +4,20 @@ from collections import Counter
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from meseta.bench.campaign import Progress as Standing
 from meseta.bench.campaign import Workers, campaign, progress
 from meseta.bench.pace import Pace, spoken
 from meseta.bench.plan import Plan, keep_plan, kept_plans
+from meseta.bench.timing import take_timings, timings
 
 
 def watched_campaign(
@@ -46,10 +54,33 @@ def watched_campaign(
     return progress(folder, plan)
 
 
+def watched_timings(folder: Path, plan: Plan) -> None:
+    """Take the missing timings of a plan, with a bar."""
+    keep_plan(folder, plan)
+    total = len(plan.problems) * plan.runs
+    before = len(timings(folder, plan))
+    bar = Progress(
+        TextColumn(plan.name),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+    )
+    with bar:
+        task = bar.add_task(plan.name, total=total, completed=before)
+        for _ in take_timings(folder, plan):
+            bar.advance(task)
+
+
 def status_lines(folder: Path) -> list[str]:
     """Counts for every plan of a folder, time to go, and the reasons of failures."""
     lines = []
     for plan in kept_plans(folder):
+        if plan.of.kind == "timing":
+            total = len(plan.problems) * plan.runs
+            lines.append(f"{plan.name:32} {len(timings(folder, plan))} of {total} measured")
+            continue
         now = progress(folder, plan)
         left = spoken(Pace(now.complete).seconds(now.missing)) if now.missing else "0 s"
         lines.append(

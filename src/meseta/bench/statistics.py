@@ -1,0 +1,177 @@
+"""What the records say: medians and quartiles, paired comparisons, ranks.
+
+Runs of one problem with one seed start from the same points, so methods are compared in pairs.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jaxtyping import Float64
+from scipy.stats import rankdata, wilcoxon
+
+from meseta.bench.experiments import Metric
+from meseta.bench.records import RunRecord
+
+# Regrets below are rounding: g* is known to about 12 digits.
+FLOOR = 1e-10
+LEVEL = 0.05
+DRAWS = 5000
+
+
+class Curve(NamedTuple):
+    """Median and quartiles over runs, after each number of evaluations."""
+
+    evaluations: Float64[np.ndarray, " m"]
+    median: Float64[np.ndarray, " m"]
+    lower: Float64[np.ndarray, " m"]  # 25th percentile
+    upper: Float64[np.ndarray, " m"]  # 75th percentile
+    runs: int
+
+
+class Comparison(NamedTuple):
+    """A method beside the reference on one problem, at the end of runs with the same seeds."""
+
+    problem: str
+    method: str
+    reference: str
+    pairs: int
+    wins: int  # of the reference
+    ties: int
+    losses: int
+    ratio: float  # median over pairs of the method's regret by that of the reference
+    p: float  # Wilcoxon signed-rank test on the logarithms, two-sided
+    p_holm: float  # the same, corrected for all comparisons made together
+
+    @property
+    def verdict(self) -> str:
+        if self.p_holm >= LEVEL:
+            return "no difference shown"
+        return f"{self.reference if self.wins > self.losses else self.method} is better"
+
+
+class Rank(NamedTuple):
+    """Mean rank of a method, 1 being the lowest regret, with its 95 % bootstrap interval."""
+
+    method: str
+    mean: float
+    low: float
+    high: float
+    cells: int  # pairs of problem and seed in which every method has finished
+
+
+def groups(records: Sequence[RunRecord]) -> dict[str, dict[str, list[RunRecord]]]:
+    """Complete runs by problem and method, each ordered by seed."""
+    found: dict[str, dict[str, list[RunRecord]]] = {}
+    for record in sorted(records, key=lambda record: record.job.seed):
+        if record.state == "complete":
+            methods = found.setdefault(record.job.problem, {})
+            methods.setdefault(record.job.label, []).append(record)
+    return found
+
+
+def curve(runs: Sequence[RunRecord], metric: Metric = "regret") -> Curve:
+    """Of one method on one problem, from the initial design on."""
+    values = np.stack([getattr(record, metric) for record in runs])
+    last = runs[0].job.evaluations
+    first = last - values.shape[1] + 1
+    lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+    return Curve(np.arange(first, last + 1.0), median, lower, upper, len(runs))
+
+
+def halfway(curve: Curve) -> int:
+    """Where a curve is after half of the evaluations, or after the initial design if later."""
+    return max(0, int(curve.evaluations[-1] // 2 - curve.evaluations[0]))
+
+
+def final_log_regret(runs: Sequence[RunRecord]) -> dict[int, float]:
+    """log10 of the last regret by seed."""
+    return {r.job.seed: float(np.log10(max(r.regret[-1], FLOOR))) for r in runs}
+
+
+def compare(records: Sequence[RunRecord], reference: str) -> list[Comparison]:
+    """Every method with the reference on every problem, corrected for their number by Holm."""
+    found = []
+    for problem, methods in groups(records).items():
+        if reference not in methods:
+            continue
+        ours = final_log_regret(methods[reference])
+        for method, runs in methods.items():
+            theirs = final_log_regret(runs)
+            seeds = sorted(ours.keys() & theirs.keys())
+            if method != reference and seeds:
+                difference = np.array([theirs[seed] - ours[seed] for seed in seeds])
+                found.append(_compared(problem, method, reference, difference))
+    corrected = holm([comparison.p for comparison in found])
+    return [c._replace(p_holm=p) for c, p in zip(found, corrected, strict=True)]
+
+
+def signed_rank(difference: Float64[np.ndarray, " n"]) -> float:
+    """p of the two-sided Wilcoxon test that differences are symmetric about 0; ties left out."""
+    different = difference[difference != 0]
+    return float(wilcoxon(different).pvalue) if len(different) else 1.0
+
+
+def holm(p: Sequence[float]) -> list[float]:
+    """p-values corrected for their number: reject in order, the i-th smallest at level/(n - i).
+
+    S. Holm, Scand. J. Statist. 6 (1979).
+    """
+    corrected, highest = [0.0] * len(p), 0.0
+    for i, index in enumerate(np.argsort(p, kind="stable").tolist()):
+        highest = max(highest, min(1.0, (len(p) - i) * p[index]))
+        corrected[index] = highest
+    return corrected
+
+
+def fewest_pairs(comparisons: int = 1) -> int:
+    """How many pairs k until the test, so corrected, can find anything: n 2^(1-k) < level."""
+    return int(np.floor(1 + np.log2(max(comparisons, 1) / LEVEL))) + 1
+
+
+def mean_ranks(records: Sequence[RunRecord], seed: int = 0, draws: int = DRAWS) -> list[Rank]:
+    """Over all pairs of problem and seed, best first; seeds of each problem are resampled."""
+    found = groups(records)
+    methods = list(dict.fromkeys(label for by_label in found.values() for label in by_label))
+    tables = [_rank_table(by_label, methods) for by_label in found.values()]
+    tables = [table for table in tables if len(table)]
+    if not tables:
+        return []
+    random = np.random.default_rng(seed)
+    sums = np.zeros((draws, len(methods)))
+    for table in tables:
+        chosen = random.integers(len(table), size=(draws, len(table)))
+        sums += table[chosen].sum(1)
+    cells = sum(map(len, tables))
+    low, high = np.quantile(sums / cells, [0.025, 0.975], axis=0)
+    mean = np.concatenate(tables).mean(0)
+    rows = zip(methods, mean.tolist(), low.tolist(), high.tolist(), strict=True)
+    return sorted((Rank(*row, cells) for row in rows), key=lambda rank: rank.mean)
+
+
+def _compared(
+    problem: str, method: str, reference: str, difference: Float64[np.ndarray, " n"]
+) -> Comparison:
+    p = signed_rank(difference)
+    return Comparison(
+        problem,
+        method,
+        reference,
+        pairs=len(difference),
+        wins=int((difference > 0).sum()),
+        ties=int((difference == 0).sum()),
+        losses=int((difference < 0).sum()),
+        ratio=float(10 ** np.median(difference)),
+        p=p,
+        p_holm=p,
+    )
+
+
+def _rank_table(
+    by_label: dict[str, list[RunRecord]], methods: list[str]
+) -> Float64[np.ndarray, "seeds methods"]:
+    """Ranks of all methods for each seed that every one of them has finished."""
+    columns = [final_log_regret(by_label.get(method, [])) for method in methods]
+    seeds = sorted(set.intersection(*(set(column) for column in columns)))
+    values = np.array([[column[seed] for column in columns] for seed in seeds])
+    return rankdata(values.reshape(len(seeds), len(methods)), axis=-1)
