@@ -12,6 +12,7 @@ import pytest
 import meseta
 import meseta.methods
 from meseta import Normal, maximize, minimize
+from meseta.problems import get
 from meseta.run import EvaluationsFailed
 
 LINE = {"x": (0.0, 1.0)}
@@ -197,7 +198,7 @@ def test_the_bar_shows_the_best_mean_and_can_be_silenced(capsys):
 def test_a_result_shows_the_robust_optimum_beside_the_nominal_one():
     result = quietly(sin_linear, {"x": (0, 1)}, budget=3)
     title, header, x, robust, nominal = repr(result).splitlines()
-    assert title == "maximize by rkg, 3 evaluations"
+    assert title == f"maximize by {meseta.methods.DEFAULT_METHOD}, 3 evaluations"
     assert header.split() == ["robust", "optimum", "nominal", "optimum"]
     values = (result.params["x"], result.nominal.params["x"])
     assert x.split() == ["x", *(f"{value:.5g}" for value in values)]
@@ -250,3 +251,49 @@ def test_every_method_runs_behind_the_api(method):
     assert len(result.history) == 6
     assert result.history["best_x"].notna().all()
     assert 0 <= result.params["x"] <= 1
+
+
+def test_a_problem_brings_its_box_noise_and_budget():
+    problem = get("gmm")
+    result = maximize(problem, progress=False, method="sobol")
+    assert len(result.history) == problem.budget == 30
+    optimizer = result.optimizer
+    assert dict(optimizer.space.ranges) == problem.space
+    assert optimizer.noise.in_dimension(2).covariance_matrix.diagonal().tolist() == pytest.approx(
+        [0.01, 0.01]
+    )
+    assert optimizer.initial.num == problem.num_initial
+    points = result.history[list(problem.names)].to_numpy()
+    eps = result.history["value"].to_numpy() - problem.f(points)
+    # observation noise of variance 1e-6: that of 30 values is within a factor of 3
+    assert 1e-6 / 3 < eps.var() < 3e-6
+
+
+def test_runs_on_a_problem_repeat_themselves_and_may_be_shortened():
+    first, second = (maximize(get("sin-linear"), budget=4, progress=False) for _ in range(2))
+    pd.testing.assert_frame_equal(first.history, second.history)
+    assert len(first.history) == 4
+    assert maximize(get("rkhs"), budget=4, num_initial=2, progress=False).optimizer.initial.num == 2
+
+
+def test_problems_are_optimised_in_their_direction():
+    with pytest.raises(ValueError, match=r"'gravity' is to be minimized; call meseta.minimize"):
+        maximize(get("gravity"))
+    with pytest.raises(ValueError, match=r"call meseta.maximize"):
+        minimize(get("gmm"))
+    result = minimize(get("gravity"), budget=6, method="sobol", progress=False)
+    assert result.optimizer.direction == "minimize"
+
+
+@pytest.mark.parametrize(
+    ("call", "expected"),
+    [
+        (lambda: maximize(get("rkhs"), {"x": (0, 1)}), "brings its own space"),
+        (lambda: maximize(get("rkhs"), noise={"x": Normal(0.1)}), "brings its own noise"),
+        (lambda: maximize(sin_linear, LINE), "budget is missing"),
+        (lambda: maximize(sin_linear, budget=3), "space is missing"),
+    ],
+)
+def test_what_a_problem_brings_is_neither_doubled_nor_missing(call, expected):
+    with pytest.raises(TypeError, match=expected):
+        call()

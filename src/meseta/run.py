@@ -3,7 +3,9 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
@@ -12,7 +14,8 @@ from meseta.gp.fit import Prior
 from meseta.initial import Initial
 from meseta.methods import DEFAULT_METHOD
 from meseta.named_noise import NamedNoise
-from meseta.optimizer import Optimizer
+from meseta.optimizer import Direction, Optimizer
+from meseta.problems import Problem
 from meseta.record import Recommendation, Trial
 from meseta.space import Ranges, Space
 
@@ -78,11 +81,11 @@ class EvaluationsFailed(RuntimeError):
 
 
 def maximize(
-    f: Objective,
-    space: Space | Ranges,
+    f: Objective | Problem,
+    space: Space | Ranges | None = None,
     *,
     noise: NamedNoise = None,
-    budget: int,
+    budget: int | None = None,
     method: str = DEFAULT_METHOD,
     options: object = None,
     seed: int = 0,
@@ -95,11 +98,14 @@ def maximize(
 ) -> Result:
     """The design with the highest E f(x + xi), from `budget` evaluations of f.
 
+    A benchmark problem may stand in place of f, space and noise: `maximize(get("gmm"))`. It brings
+    its budget and its number of initial points too, and its observations are noisy.
+
     An evaluation that raises an exception, or returns None or no finite number, has failed: it
     counts, and the run goes on. Ctrl-C ends the run early, with what was found so far.
 
     Args:
-        f: Takes a dict of floats, returns a number.
+        f: Takes a dict of floats, returns a number; or a `Problem` of `meseta.problems`.
         budget: How often f is evaluated, initial and failed evaluations included.
         progress: Show a bar with the mean of g at the recommended design.
         callback: Called as `callback(optimizer, trial)` after each evaluation; it may raise
@@ -107,27 +113,28 @@ def maximize(
 
     The others are those of `Optimizer`.
     """
+    task = _task(f, "maximize", space, noise, budget, num_initial, seed)
     optimizer = Optimizer(
-        space,
-        noise,
+        task.space,
+        task.noise,
         direction="maximize",
         method=method,
         options=options,
         seed=seed,
-        num_initial=num_initial,
+        num_initial=task.num_initial,
         initial=initial,
         prior=prior,
         noise_variance=noise_variance,
     )
-    return _run(f, optimizer, budget, progress, callback)
+    return _run(task.f, optimizer, task.budget, progress, callback)
 
 
 def minimize(
-    f: Objective,
-    space: Space | Ranges,
+    f: Objective | Problem,
+    space: Space | Ranges | None = None,
     *,
     noise: NamedNoise = None,
-    budget: int,
+    budget: int | None = None,
     method: str = DEFAULT_METHOD,
     options: object = None,
     seed: int = 0,
@@ -139,19 +146,70 @@ def minimize(
     callback: Callback | None = None,
 ) -> Result:
     """The design with the lowest E f(x + xi); otherwise as `maximize`."""
+    task = _task(f, "minimize", space, noise, budget, num_initial, seed)
     optimizer = Optimizer(
-        space,
-        noise,
+        task.space,
+        task.noise,
         direction="minimize",
         method=method,
         options=options,
         seed=seed,
-        num_initial=num_initial,
+        num_initial=task.num_initial,
         initial=initial,
         prior=prior,
         noise_variance=noise_variance,
     )
-    return _run(f, optimizer, budget, progress, callback)
+    return _run(task.f, optimizer, task.budget, progress, callback)
+
+
+class _Task(NamedTuple):
+    """What is optimised where, from a function or from a benchmark problem."""
+
+    f: Objective
+    space: Space | Ranges
+    noise: NamedNoise
+    budget: int
+    num_initial: int | None
+
+
+def _task(
+    f: Objective | Problem,
+    direction: Direction,
+    space: Space | Ranges | None,
+    noise: NamedNoise,
+    budget: int | None,
+    num_initial: int | None,
+    seed: int,
+) -> _Task:
+    if not isinstance(f, Problem):
+        if space is None:
+            raise TypeError("space is missing: the range of each parameter, {'x': (0.0, 1.0)}")
+        if budget is None:
+            raise TypeError("budget is missing: how often f may be evaluated")
+        return _Task(f, space, noise, budget, num_initial)
+    if f.direction != direction:
+        raise ValueError(f"{f.name!r} is to be {f.direction}d; call meseta.{f.direction} instead")
+    for what, own in (("space", space), ("noise", noise)):
+        if own is not None:
+            raise TypeError(f"the problem {f.name!r} brings its own {what}; leave {what} out")
+    return _Task(
+        _observed(f, seed),
+        f.space,
+        f.noise_by_name,
+        f.budget if budget is None else budget,
+        f.num_initial if num_initial is None else num_initial,
+    )
+
+
+def _observed(problem: Problem, seed: int) -> Objective:
+    """f(x) + eps, with eps from a stream that belongs to the seed."""
+    random = np.random.default_rng([read_count("seed", seed, least=0), 0])
+
+    def observe(params: dict[str, float]) -> float:
+        eps = problem.noise_variance**0.5 * random.standard_normal()
+        return float(problem.f([[params[name] for name in problem.names]])[0] + eps)
+
+    return observe
 
 
 def _run(

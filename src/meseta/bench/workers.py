@@ -62,13 +62,13 @@ def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
     except (OSError, ValueError) as error:
         raise RuntimeError(f"no Dask scheduler answers at {address!r}: {error}") from error
     with client:
-        _refuse_threads(client.scheduler_info(n_workers=-1)["workers"])
+        refuse_threads(client.scheduler_info(n_workers=-1)["workers"])
         futures = {
             # a key of its own: neither another campaign's result, nor twice the same
             client.submit(run, job, key=f"meseta-{os.getpid()}-{number}", pure=False): job
             for number, job in enumerate(jobs)
         }
-        finished = as_completed(futures, raise_errors=False)
+        finished = as_completed(futures, loop=client.loop, raise_errors=False)
         for future in finished:
             job = futures.pop(future)
             if future.status == "finished":
@@ -78,7 +78,7 @@ def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
             future.release()
 
 
-def _refuse_threads(workers: dict[str, dict[str, int]]) -> None:
+def refuse_threads(workers: dict[str, dict[str, int]]) -> None:
     """GPyTorch's settings are global, so two runs in one process would disturb each other."""
     if any(worker["nthreads"] > 1 for worker in workers.values()):
         raise RuntimeError(

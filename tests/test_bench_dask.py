@@ -1,0 +1,83 @@
+"""The same work on a Dask cluster: a real one, with two worker processes, one of them killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from importlib.util import find_spec
+
+import pytest
+
+from meseta.bench.job import Job
+from meseta.bench.records import path_of, read_lines
+from meseta.bench.workers import cluster, refuse_threads
+
+pytestmark = pytest.mark.skipif(
+    find_spec("distributed") is None, reason="distributed is not installed: meseta[dask]"
+)
+
+CLUSTER = """
+import json, sys
+from distributed import LocalCluster
+
+if __name__ == "__main__":
+    with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as local:
+        pids = [worker.process.pid for worker in local.workers.values()]
+        print(json.dumps([local.scheduler_address, pids]), flush=True)
+        sys.stdin.readline()
+"""
+SEEDS = 12
+
+
+@pytest.fixture
+def local_cluster(tmp_path):
+    """Address of the scheduler and the processes of the workers."""
+    script = tmp_path / "cluster.py"
+    script.write_text(CLUSTER)
+    with subprocess.Popen(
+        [sys.executable, script],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as process:
+        yield json.loads(process.stdout.readline())
+        process.stdin.write("\n")
+        process.stdin.close()
+        process.wait(60)
+
+
+def test_a_killed_worker_costs_nothing_and_nothing_counts_twice(local_cluster, tmp_path):
+    address, pids = local_cluster
+    command = [
+        *(sys.executable, "-m", "meseta.cli", "bench", "run", "quick", "--no-figures"),
+        *("--problems", "sin-linear", "--methods", "ei", "--evaluations", "5"),
+        *("--runs", str(SEEDS), "--dask", address, "--output", tmp_path),
+    ]
+    path = path_of(tmp_path, "sin-linear", "ei")
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 90
+        while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        os.kill(pids[0], signal.SIGKILL)
+        done = len(list(read_lines(path)))
+        _, shown = process.communicate(timeout=120)
+    assert process.returncode == 0, shown
+    assert 0 < done < SEEDS
+    records = list(read_lines(path))
+    assert sorted(record["seed"] for record in records) == list(range(SEEDS))
+    assert {record["state"] for record in records} == {"complete"}
+
+
+def test_workers_with_several_threads_are_refused():
+    refuse_threads({"tcp://a": {"nthreads": 1}})
+    with pytest.raises(RuntimeError, match="--nthreads 1"):
+        refuse_threads({"tcp://a": {"nthreads": 1}, "tcp://b": {"nthreads": 2}})
+
+
+def test_an_address_without_scheduler_is_named():
+    job = Job("sin-linear", "ei", (), 0, "default", 4)
+    with pytest.raises(RuntimeError, match=r"no Dask scheduler .*nonsense"):
+        list(cluster("nonsense://here")([job]))
