@@ -4,7 +4,7 @@ BIN := .venv/bin
 # One thread per process: the tensors are small, and threads would only fight over two cores.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test bench-speed clean
+.PHONY: demo test bench bench-speed clean
 
 demo: .venv/installed
 	$(BIN)/python examples/needle_and_plateau.py
@@ -15,9 +15,12 @@ test: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/pytest -q
 
+bench: .venv/installed
+	$(BIN)/meseta bench run quick --workers 2
+
 bench-speed: .venv/installed
 	$(BIN)/python benchmarks/step.py
-	$(BIN)/python benchmarks/methods.py
+	$(BIN)/meseta bench run timing --runs 5
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meseta needs Python 3.11 or newer; set PYTHON=python3.x")'

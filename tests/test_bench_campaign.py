@@ -58,7 +58,7 @@ def test_the_paper_says_how_many_runs():
         "timing": 50,
         "quick": 3,
     }
-    assert set(EXPERIMENTS["synthetic"].methods) == set(methods.names())
+    assert set(EXPERIMENTS["synthetic"].methods) <= set(methods.names())
 
 
 def test_a_record_holds_the_run():

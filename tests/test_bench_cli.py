@@ -60,10 +60,16 @@ def test_a_small_experiment_from_one_command(tmp_path):
     # one more method joins, and nothing is done twice
     before = (tmp_path / "runs" / "sin-linear" / "ei.jsonl").read_bytes()
     more = (*SMALL[:-1], "uu-ei")
-    assert call("run", "quick", *more, "--no-figures", "--output", tmp_path).exit_code == 0
+    picture = tmp_path / "figures" / "quick,evaluations=4-regret.png"
+    picture.unlink()
+    assert call("run", "quick", *more, "--output", tmp_path).exit_code == 0
+    assert picture.exists()
     assert (tmp_path / "runs" / "sin-linear" / "ei.jsonl").read_bytes() == before
     assert "6 of 6 complete" in call("status", "--output", tmp_path).output
+    for method in ("ei", "sobol", "uu-ei"):
+        assert f"| {method}" in (tmp_path / "results.md").read_text()
     assert call("figures", "--output", tmp_path).output.count("regret.png") == 1
+    (tmp_path / "results.md").unlink()
     assert "results.md" in call("page", "--output", tmp_path).output
     assert "| uu-ei" in (tmp_path / "results.md").read_text()
 

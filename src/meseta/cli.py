@@ -90,7 +90,7 @@ def run(
     from meseta.bench.experiments import EXPERIMENTS
 
     with _wrong_use():
-        from meseta.bench.plan import make_plan
+        from meseta.bench.plan import keep_plan, make_plan
 
         plans = [
             make_plan(
@@ -105,9 +105,10 @@ def run(
         ]
     failures = 0
     for plan in plans:
+        whole = keep_plan(output, plan)  # with what was asked for under this name before
         failures += _do(plan, output, workers, dask, retry_failed)
         if not no_figures:
-            _draw(plan, output)
+            _draw(whole, output)
     if not no_figures:
         _write_page(output)
     if failures:
@@ -171,7 +172,7 @@ def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed
             watched_timings(output, plan)
             return 0
         team = cluster(dask) if dask else processes(workers)
-        done = watched_campaign(output, plan, team, workers, retry_failed=retry_failed)
+        done = watched_campaign(output, plan, team, retry_failed=retry_failed)
         return len(done.failed)
 
 

@@ -59,12 +59,13 @@ def summary(
     plan: Plan, records: Sequence[RunRecord], *, level: str = "##", reference: str | None = None
 ) -> list[str]:
     """The tables of an experiment."""
+    usual = plan.of.reference if plan.of.reference in plan.methods else plan.methods[0]
     return [
         *(f"{level} Median inference regret", "", *regret_table(plan, records), ""),
         *("After half of the evaluations, and at the end (25th to 75th percentile).", ""),
         *(f"{level} Mean rank", "", *rank_table(records), ""),
         f"{level} Which differences are real",
-        *("", *comparison_table(records, reference or plan.of.reference), ""),
+        *("", *comparison_table(records, reference or usual), ""),
         *(f"{level} Time per iteration in these runs", "", *cost_table(plan, records), ""),
     ]
 

@@ -88,9 +88,11 @@ def budget(problem: str) -> int:
 
 
 def keep_plan(folder: Path, plan: Plan) -> Plan:
-    """Add a plan to those of a folder; what was planned under its name before stays planned."""
+    """Add a plan to those of a folder; runs that were planned under its name before stay so."""
+    if plan.of.kind == "picture":
+        return plan
     path = folder / "plans" / f"{plan.name}.json"
-    if path.exists():
+    if path.exists() and plan.of.kind == "runs":  # timings compare what took turns, nothing else
         before = _read(path)
         plan = replace(
             plan,

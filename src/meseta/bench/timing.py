@@ -36,7 +36,7 @@ def timings(folder: Path, plan: Plan) -> list[Timing]:
     found: dict[Key, Timing] = {}
     for line in read_lines(_path(folder)):
         timing = Timing(**line)
-        if list(timing.seconds) == list(plan.methods):
+        if set(timing.seconds) == set(plan.methods):
             found.setdefault(_key(timing), timing)
     return [found[key] for key in _keys(plan) if key in found]
 

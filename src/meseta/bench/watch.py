@@ -1,5 +1,6 @@
 """A campaign under way and folders of results, for people to watch."""
 
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -16,12 +17,12 @@ from rich.progress import (
 from meseta.bench.campaign import Progress as Standing
 from meseta.bench.campaign import Workers, campaign, progress
 from meseta.bench.pace import Pace, spoken
-from meseta.bench.plan import Plan, keep_plan, kept_plans
+from meseta.bench.plan import Plan, kept_plans
 from meseta.bench.timing import take_timings, timings
 
 
 def watched_campaign(
-    folder: Path, plan: Plan, workers: Workers, number: int, *, retry_failed: bool = False
+    folder: Path, plan: Plan, workers: Workers, *, retry_failed: bool = False
 ) -> Standing:
     """Do a plan with a bar that says how long it will still take; returns how far it is then."""
     before = progress(folder, plan)
@@ -36,12 +37,14 @@ def watched_campaign(
         TextColumn("{task.fields[left]} left"),
         console=Console(stderr=True),
     )
-    keep_plan(folder, plan)
     failed = 0 if retry_failed else len(before.failed)
+    start, done = time.monotonic(), 0.0
 
     def shown() -> dict[str, object]:
         seconds = pace.seconds(todo)
-        left = None if seconds is None else seconds / min(number, max(len(todo), 1))
+        # how many seconds of runs a second of waiting brings: the workers that are really there
+        at_once = done / (time.monotonic() - start) if done else 1.0
+        left = None if seconds is None else seconds / at_once
         return {"completed": before.planned - len(todo), "failed": failed, "left": spoken(left)}
 
     with bar:
@@ -49,6 +52,7 @@ def watched_campaign(
         for record in campaign(folder, plan, workers, retry_failed=retry_failed):
             todo.discard(record.job)
             pace.add(record)
+            done += record.duration
             failed += record.state == "failed"
             bar.update(task, **shown())  # type: ignore[arg-type]
     return progress(folder, plan)
@@ -56,7 +60,6 @@ def watched_campaign(
 
 def watched_timings(folder: Path, plan: Plan) -> None:
     """Take the missing timings of a plan, with a bar."""
-    keep_plan(folder, plan)
     total = len(plan.problems) * plan.runs
     before = len(timings(folder, plan))
     bar = Progress(
