@@ -15,6 +15,8 @@ from meseta.cli import app
 
 SMALL = ("--problems", "sin-linear", "--evaluations", "4", "--runs", "2", "--methods", "ei,sobol")
 
+TINY = SMALL[2:]
+
 
 def call(*arguments):
     result = CliRunner().invoke(app, ["bench", *map(str, arguments)])
@@ -48,23 +50,23 @@ def test_the_version():
 
 
 def test_a_small_experiment_from_one_command(tmp_path):
-    result = call("run", "quick", *SMALL, "--output", tmp_path)
+    result = call("run", "within-model", *TINY, "--output", tmp_path)
     assert result.exit_code == 0, result.output
     assert (tmp_path / "results.md").read_text().count("4 of 4 runs are complete") == 1
-    assert (tmp_path / "figures" / "quick,evaluations=4-regret.png").stat().st_size > 5000
+    assert (tmp_path / "figures" / "within-model,evaluations=4-regret.png").stat().st_size > 5000
     status = call("status", "--output", tmp_path)
     assert "4 of 4 complete, 0 failed, 0 missing" in status.output
-    table = call("table", "quick", "--reference", "ei", "--output", tmp_path)
+    table = call("table", "within-model", "--reference", "ei", "--output", tmp_path)
     assert "Which differences are real" in table.output
     assert "sobol" in table.output
     # one more method joins, and nothing is done twice
-    before = (tmp_path / "runs" / "sin-linear" / "ei.jsonl").read_bytes()
-    more = (*SMALL[:-1], "uu-ei")
-    picture = tmp_path / "figures" / "quick,evaluations=4-regret.png"
+    before = (tmp_path / "runs" / "within-model" / "ei.jsonl").read_bytes()
+    more = (*TINY[:-1], "uu-ei")
+    picture = tmp_path / "figures" / "within-model,evaluations=4-regret.png"
     picture.unlink()
-    assert call("run", "quick", *more, "--output", tmp_path).exit_code == 0
+    assert call("run", "within-model", *more, "--output", tmp_path).exit_code == 0
     assert picture.exists()
-    assert (tmp_path / "runs" / "sin-linear" / "ei.jsonl").read_bytes() == before
+    assert (tmp_path / "runs" / "within-model" / "ei.jsonl").read_bytes() == before
     assert "6 of 6 complete" in call("status", "--output", tmp_path).output
     for method in ("ei", "sobol", "uu-ei"):
         assert f"| {method}" in (tmp_path / "results.md").read_text()

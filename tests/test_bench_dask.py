@@ -5,12 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 
 import pytest
 
+from meseta.bench.campaign import campaign
 from meseta.bench.job import Job
+from meseta.bench.plan import make_plan
 from meseta.bench.records import path_of, read_lines
 from meseta.bench.workers import cluster, refuse_threads
 
@@ -51,24 +52,14 @@ def local_cluster(tmp_path):
 
 def test_a_killed_worker_costs_nothing_and_nothing_counts_twice(local_cluster, tmp_path):
     address, pids = local_cluster
-    command = [
-        *(sys.executable, "-m", "meseta.cli", "bench", "run", "quick", "--no-figures"),
-        *("--problems", "sin-linear", "--methods", "ei", "--evaluations", "5"),
-        *("--runs", str(SEEDS), "--dask", address, "--output", tmp_path),
-    ]
-    path = path_of(tmp_path, "sin-linear", "ei")
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
-        deadline = time.monotonic() + 90
-        while not path.exists() and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        os.kill(pids[0], signal.SIGKILL)
-        done = len(list(read_lines(path)))
-        _, shown = process.communicate(timeout=120)
-    assert process.returncode == 0, shown
-    assert 0 < done < SEEDS
-    records = list(read_lines(path))
-    assert sorted(record["seed"] for record in records) == list(range(SEEDS))
-    assert {record["state"] for record in records} == {"complete"}
+    plan = make_plan("quick", problems=("sin-linear",), methods=("ei",), evaluations=5, runs=SEEDS)
+    records = campaign(tmp_path, plan, cluster(address))
+    first = next(records)
+    os.kill(pids[0], signal.SIGKILL)  # while it is at another run: there are many to do
+    assert {record.state for record in (first, *records)} == {"complete"}
+    kept = list(read_lines(path_of(tmp_path, "sin-linear", "ei")))
+    assert sorted(record["seed"] for record in kept) == list(range(SEEDS))
+    assert list(campaign(tmp_path, plan, cluster(address))) == []
 
 
 def test_workers_with_several_threads_are_refused():

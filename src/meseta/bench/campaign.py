@@ -47,7 +47,7 @@ def campaign(
         before = progress(folder, plan)
         todo = [*before.missing, *([r.job for r in before.failed] if retry_failed else [])]
         waiting = set(todo)
-        for record in workers(todo):
+        for record in workers(todo) if todo else ():
             if record.job in waiting:  # a cluster may do a run twice, it counts once
                 waiting.remove(record.job)
                 append_run(folder, record)

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 from meseta.bench.campaign import Workers
 from meseta.bench.job import Job
@@ -78,7 +79,7 @@ def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
             future.release()
 
 
-def refuse_threads(workers: dict[str, dict[str, int]]) -> None:
+def refuse_threads(workers: dict[str, dict[str, Any]]) -> None:
     """GPyTorch's settings are global, so two runs in one process would disturb each other."""
     if any(worker["nthreads"] > 1 for worker in workers.values()):
         raise RuntimeError(
