@@ -49,6 +49,14 @@ def test_experiments_name_what_exists(name):
         assert each.prior == ("known" if each.problem == "within-model" else "default")
 
 
+def test_the_prior_is_for_hyperparameters_that_are_learned():
+    plan = make_plan("max-values", prior="paper", runs=1)
+    assert {job.problem: job.prior for job in plan.jobs()} == {
+        "within-model": "known",
+        **dict.fromkeys(EXPERIMENTS["synthetic"].problems, "paper"),
+    }
+
+
 def test_the_paper_says_how_many_runs():
     assert {name: e.runs for name, e in EXPERIMENTS.items() if e.problems} == {
         "within-model": 50,
@@ -267,7 +275,6 @@ def test_plans_of_a_folder_add_up(tmp_path):
         ({"problems": ("gnm",)}, "did you mean 'gmm'"),
         ({"methods": ("rgk",)}, "did you mean 'rkg'"),
         ({"prior": "papers"}, "did you mean 'paper'"),
-        ({"prior": "known"}, "not known"),
         ({"runs": 0}, "at least 1"),
         ({"evaluations": 4, "problems": ("gmm",)}, "start with 5 points"),
     ],

@@ -1,5 +1,6 @@
 """The command line: `meseta bench ...`. Heavy imports happen inside the commands."""
 
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -71,7 +72,7 @@ def run(
         int | None, typer.Option(min=1, help="Of each run; none: as in the paper.")
     ] = None,
     prior: Annotated[
-        str | None, typer.Option(help="Of the lengthscales: default, paper (known: within-model).")
+        str | None, typer.Option(help="Of the lengthscales: default, or paper.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 1,
     dask: Annotated[
@@ -162,7 +163,7 @@ def page(output: Output = FOLDER) -> None:
 
 def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed: bool) -> int:
     """Carry out a plan; how many of its runs have failed."""
-    with _failures():
+    with _failures(), _termination_as_interrupt():
         from meseta.bench.watch import watched_campaign, watched_timings
         from meseta.bench.workers import cluster, processes
 
@@ -248,6 +249,16 @@ def _failures() -> Iterator[None]:
         _stop(str(error), FAILURE)
     except KeyboardInterrupt:
         _stop("interrupted; finished runs are kept, the same command goes on", INTERRUPTED)
+
+
+@contextmanager
+def _termination_as_interrupt() -> Iterator[None]:
+    """So that workers are not left behind when a queue or a shutdown ends the parent."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _stop(message: str, code: int) -> NoReturn:
