@@ -1,5 +1,6 @@
 """The command line: quick to answer, clear when wrong."""
 
+import signal
 import subprocess
 import sys
 import time
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 import meseta
 from meseta.bench import run as runs
+from meseta.bench import workers
 from meseta.bench.experiments import EXPERIMENTS
 from meseta.bench.records import Writing
 from meseta.cli import app
@@ -137,17 +139,19 @@ def test_a_folder_in_use_is_a_failure(tmp_path):
     assert "another process writes" in result.output
 
 
-def test_ctrl_c_keeps_what_is_there(tmp_path, monkeypatch):
-    from meseta.bench import workers
-
+@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_keeps_what_is_there(tmp_path, monkeypatch, kind):
     def stopped(number, jobs):
         yield runs.run(jobs[0])
-        raise KeyboardInterrupt
+        signal.raise_signal(kind)
+        yield runs.run(jobs[1])
 
+    before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(workers, "_by_joblib", stopped)
     result = call("run", "quick", *SMALL, "--output", tmp_path)
     assert result.exit_code == 130
     assert "finished runs are kept" in result.output
+    assert signal.getsignal(signal.SIGTERM) is before
     assert "1 of 4 complete" in call("status", "--output", tmp_path).output
 
 

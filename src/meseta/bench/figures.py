@@ -7,6 +7,8 @@ from typing import Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from meseta.bench.experiments import Metric
 from meseta.bench.gravity_picture import draw_cost_map, draw_trajectories, examples
@@ -94,6 +96,7 @@ def draw_curves(
     if logarithmic:
         axis.set_yscale("log")
     axis.set_xlabel("# function evaluations")
+    axis.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
     axis.grid(alpha=0.25, linewidth=0.4)
 
 
@@ -124,8 +127,6 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
 
 
 def _legend(figure: Figure, labels: list[str], looks: dict[str, Style], columns: int) -> None:
-    from matplotlib.lines import Line2D
-
     handles = [Line2D([], [], **looks[label].line(), markersize=3) for label in labels]
     titles = [title_of(label, labels) for label in labels]
     figure.legend(handles, titles, loc="outside lower center", ncols=columns, handlelength=3.5)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from meseta.bench.campaign import progress
+from meseta.bench.job import read_method, write_method
 from meseta.bench.plan import Plan, kept_plans
 from meseta.bench.records import RunRecord
 from meseta.bench.tables import (
@@ -147,6 +148,4 @@ def _reproduce(plan: Plan) -> list[str]:
 
 
 def _plain(labels: Sequence[str]) -> list[str]:
-    from meseta.bench.job import read_method, write_method
-
     return [write_method(*read_method(label)) for label in labels]

@@ -20,8 +20,6 @@ from meseta.bench.statistics import (
 from meseta.bench.style import title_of
 from meseta.bench.timing import PARTS, Timing, per_iteration
 
-Rows = list[list[str]]
-
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """The first column to the left, the others to the right."""
