@@ -20,7 +20,7 @@ bench: .venv/installed
 
 bench-speed: .venv/installed
 	$(BIN)/python benchmarks/step.py
-	$(BIN)/meseta bench run timing --runs 5
+	$(BIN)/python benchmarks/methods.py
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meseta needs Python 3.11 or newer; set PYTHON=python3.x")'
