@@ -208,7 +208,7 @@ REFUSED = {
     ),
     "a negative number of deviations": (
         lambda: methods.checked_options("uu-ucb", {"num_deviations": -1.0}),
-        "num_deviations must be 0 or greater, got -1",
+        "num_deviations must lie between 0 and 1e\\+06, got -1",
     ),
     "truth for a number": (
         lambda: methods.checked_options("unscented-ei", {"kappa": True}),

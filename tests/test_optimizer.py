@@ -517,3 +517,63 @@ AskTell.TestCase.settings = settings(
     max_examples=20, stateful_step_count=12, deadline=None, derandomize=True
 )
 TestAnyInterleaving = AskTell.TestCase
+
+
+def test_a_point_typed_back_with_few_digits_is_the_pending_one():
+    optimizer = Optimizer(LINE, Normal(0.05), num_initial=3)
+    for _ in range(5):
+        params = {"x": round(optimizer.ask()["x"], 2)}
+        optimizer.tell(params, wave(params))
+        assert optimizer.trials[-1].params == params  # the model learns from what was carried out
+    assert [trial.state for trial in optimizer.trials] == ["complete"] * 5
+    assert [trial.origin for trial in optimizer.trials[:4]] == ["space-filling"] * 3 + ["method"]
+
+
+def test_of_several_pending_points_the_nearest_is_told():
+    optimizer = Optimizer(LINE, initial=[{"x": 0.5}, {"x": 0.505}, {"x": 0.9}])
+    optimizer.ask(3)
+    optimizer.tell({"x": 0.504}, 1.0)
+    assert [trial.state for trial in optimizer.trials] == ["pending", "complete", "pending"]
+    optimizer.tell({"x": 0.7}, 2.0)
+    assert [trial.origin for trial in optimizer.trials][-1] == "told"
+
+
+def test_given_points_that_were_told_are_not_asked_for_again():
+    optimizer = Optimizer(LINE, initial=[{"x": 0.3}, {"x": 0.6}])
+    optimizer.tell({"x": 0.3}, 1.0)
+    assert optimizer.ask() == {"x": 0.6}
+
+
+@pytest.mark.parametrize("value", [1e101, -1.7e308])
+def test_values_whose_squares_overflow_are_refused_before_anything_is_stored(value):
+    optimizer = told([0.0, 1.0, 0.5])
+    with pytest.raises(ValueError, match=r"within ±1e\+100.*pass None if"):
+        optimizer.tell({"x": 0.9}, value)
+    assert len(optimizer.trials) == 3
+    optimizer.tell({"x": 0.9}, -1e100)
+    assert math.isfinite(optimizer.recommend().mean)
+
+
+def test_with_one_value_the_evaluated_point_is_recommended():
+    optimizer = Optimizer(LINE, Normal(0.1))
+    optimizer.tell({"x": 0.9}, 5.0)
+    assert optimizer.recommend().params == {"x": 0.9}
+
+
+def test_numbers_of_numpy_are_numbers_as_options_too():
+    optimizer = Optimizer(LINE, method="nes-ep", options={"num_max_values": np.int64(3)})
+    assert optimizer.options.num_max_values == 3
+    optimizer = Optimizer(LINE, method="uu-ucb", options={"num_deviations": np.float32(3)})
+    assert optimizer.options.num_deviations == 3.0
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"seed": 2**64}, "seed must be at most"),
+        ({"method": "uu-ucb", "options": {"num_deviations": 1e300}}, "between 0 and"),
+    ],
+)
+def test_what_would_fail_later_is_refused_at_once(options, expected):
+    with pytest.raises((TypeError, ValueError), match=expected):
+        Optimizer(LINE, Normal(0.1), **options)

@@ -297,3 +297,20 @@ def test_problems_are_optimised_in_their_direction():
 def test_what_a_problem_brings_is_neither_doubled_nor_missing(call, expected):
     with pytest.raises(TypeError, match=expected):
         call()
+
+
+def test_an_interrupt_while_the_result_is_made_loses_no_evaluation(monkeypatch):
+    def interrupted(self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("meseta.optimizer.Optimizer.nominal", interrupted)
+    with pytest.raises(KeyboardInterrupt) as caught:
+        quietly(sin_linear, budget=4)
+    assert len(caught.value.optimizer.history) == 4
+
+
+def test_a_penalty_as_large_as_floats_go_is_a_failure():
+    with pytest.warns(RuntimeWarning, match="within ±1e\\+100"):
+        result = quietly(lambda x: -1.7e308 if x["x"] > 0.7 else sin_linear(x), budget=6)
+    assert math.isfinite(result.mean)
+    assert (result.history["state"] == "failed").any()

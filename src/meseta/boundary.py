@@ -26,13 +26,15 @@ def read_number(what: str, value: object, remedy: str = "") -> float:
     return finite
 
 
-def read_count(what: str, value: object, least: int = 1) -> int:
-    """A whole number that is not too small."""
+def read_count(what: str, value: object, least: int = 1, most: int | None = None) -> int:
+    """A whole number that is neither too small nor too large."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, SupportsIndex):
         raise TypeError(f"{what} must be a whole number, got {value!r}")
     count = operator.index(value)
     if count < least:
         raise ValueError(f"{what} must be at least {least}, got {count}")
+    if most is not None and count > most:
+        raise ValueError(f"{what} must be at most {most}, got {count}")
     return count
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 from meseta.acquisition.improvement import (
     EIOptions,
@@ -18,7 +18,7 @@ from meseta.acquisition.nes import NESOptions, prepare_nes
 from meseta.acquisition.prepared import Prepare, Prepared
 from meseta.acquisition.rejection import RejectionOptions, prepare_rejection
 from meseta.acquisition.unscented import UnscentedOptions, prepare_unscented_ei, unscented_mean
-from meseta.boundary import unknown
+from meseta.boundary import read_count, read_number, unknown
 from meseta.gp.incumbent import Mean
 from meseta.gp.joint import JointPosterior
 
@@ -71,7 +71,7 @@ def names() -> list[str]:
 
 def get(name: str) -> Method:
     """The method of that name."""
-    if name not in METHODS:
+    if not isinstance(name, str) or name not in METHODS:
         raise ValueError(unknown("method", name, METHODS))
     return METHODS[name]
 
@@ -101,12 +101,13 @@ def prepare(name: str, options: object = None) -> Prepare | None:
 
 
 def _read(name: str, key: str, value: object, kind: Any) -> object:
-    if get_origin(kind) is Literal:
-        right, wanted = value in get_args(kind), f"one of {', '.join(map(repr, get_args(kind)))}"
-    else:
-        right = isinstance(value, (int, float) if kind is float else kind)
-        right = right and not isinstance(value, bool)
-        wanted = {int: "a whole number", float: "a number"}[kind]
-    if not right:
-        raise TypeError(f"option {key!r} of {name!r} must be {wanted}, got {value!r}")
-    return value if kind is not float else float(value)  # type: ignore[arg-type]
+    what = f"option {key!r} of {name!r}"
+    if kind is int:
+        return read_count(what, value, least=0)
+    if kind is float:
+        return read_number(what, value)
+    if value not in get_args(kind):
+        raise ValueError(
+            f"{what} must be one of {', '.join(map(repr, get_args(kind)))}, got {value!r}"
+        )
+    return value

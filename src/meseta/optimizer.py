@@ -27,6 +27,11 @@ from meseta.suggest import SuggestInfo, suggest
 Direction = Literal["maximize", "minimize"]
 # Points that differ by less, in shares of the ranges, are the same experiment.
 SAME = 1e-4
+# A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
+# typed or carried out.
+RECOGNISED = 1e-2
+LARGEST = 1e100  # of a value: its square must still be a number
+SEEDS = 2**63 - 1  # as many as random generators take
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
 
 
@@ -86,7 +91,7 @@ class Optimizer:
         self.direction: Direction = direction
         self.method = method
         self.options = methods.checked_options(method, options)
-        self.seed = read_count("seed", seed, least=0)
+        self.seed = read_count("seed", seed, least=0, most=SEEDS)
         self.initial = read_initial(initial, num_initial, self.space)
         self.prior: Prior = prior
         self.noise_variance = _read_variance(noise_variance)
@@ -132,25 +137,32 @@ class Optimizer:
         """
         if n is None:
             return self._ask()
-        before = self._record
+        before = self._record, self._previous, self.info
         try:
             return [self._ask() for _ in range(read_count("n", n))]
         except BaseException:
-            self._record = before  # what was not handed out is not pending
+            # what was not handed out is not pending
+            self._record, self._previous, self.info = before
             raise
 
     def tell(self, params: Params, value: object, *, error: str | None = None) -> None:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
-        A failed point is not asked for again. `error` says why it failed.
+        A failed point is not asked for again. `error` says why it failed. A point that is told
+        within 1 % of the ranges of a pending one counts as that one, carried out a little
+        differently: the model learns from the told params.
         """
         params = self.space.read(params)
         if value is not None:
             if error is not None:
                 raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
-            value = read_number("the value", value, "pass None if the evaluation failed")
+            remedy = "pass None if the evaluation failed"
+            value = read_number("the value", value, remedy)
+            if abs(value) > LARGEST:
+                raise ValueError(f"the value must be within ±{LARGEST:g}, got {value}; {remedy}")
             self._fitted = None
-        self._record = self._record.with_told(params, value, error)
+        error = None if error is None else str(error)
+        self._record = self._record.with_told(params, value, error, self._recognised(params))
 
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""
@@ -178,10 +190,11 @@ class Optimizer:
         return dict(params)
 
     def _next(self) -> tuple[Float[Tensor, " d"], Origin]:
-        trials, given = self._record.trials, self.initial.given
-        asked = sum(trial.asked for trial in trials)
-        if asked < len(given):
-            return self.space.to_tensor(given[asked]), "given"
+        trials = self._record.trials
+        known = [trial.params for trial in trials]
+        for params in self.initial.given:
+            if params not in known:
+                return self.space.to_tensor(params), "given"
         if len(trials) >= self.initial.num and self.has_values:
             x = self._suggest()
             if self._is_apart(x):
@@ -243,6 +256,17 @@ class Optimizer:
     def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
         rows = [list(trial.params.values()) for trial in trials]
         return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.dimension)
+
+    def _recognised(self, params: dict[str, float]) -> int | None:
+        """The number of the pending trial that these params are meant to be."""
+        pending = self._record.pending
+        if not pending:
+            return None
+        low, high = self.space.bounds
+        distance = (self._points(pending) - self.space.to_tensor(params)) / (high - low)
+        distance = distance.abs().amax(-1)
+        nearest = int(distance.argmin())
+        return pending[nearest].number if distance[nearest] <= RECOGNISED else None
 
     def _is_apart(self, x: Float[Tensor, " d"]) -> bool:
         """Whether x is another experiment than all pending and failed ones."""

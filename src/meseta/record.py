@@ -49,6 +49,10 @@ class Record:
         return tuple(trial for trial in self.trials if trial.state == "complete")
 
     @property
+    def pending(self) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if trial.state == "pending")
+
+    @property
     def busy(self) -> tuple[Trial, ...]:
         """Pending and failed: points that have no value and are not to be asked for again."""
         return tuple(trial for trial in self.trials if trial.state != "complete")
@@ -58,16 +62,21 @@ class Record:
         return replace(self, trials=(*self.trials, trial))
 
     def with_told(
-        self, params: dict[str, float], value: float | None, error: str | None
+        self,
+        params: dict[str, float],
+        value: float | None,
+        error: str | None,
+        number: int | None,
     ) -> "Record":
-        """With the value of the pending trial that has these params, or else of a new trial."""
+        """With the value of that trial, evaluated at `params`; None: of a new one."""
         state: State = "failed" if value is None else "complete"
-        number = self._pending(params)
         if number is None:
             number = len(self.trials)
             trial = Trial(number, params, value, state, "told", error)
         else:
-            trial = replace(self.trials[number], value=value, state=state, error=error)
+            trial = replace(
+                self.trials[number], params=params, value=value, state=state, error=error
+            )
         return Record(
             (*self.trials[:number], trial, *self.trials[number + 1 :]),
             (*self.told, number),
@@ -77,9 +86,3 @@ class Record:
     def with_best(self, best: Recommendation) -> "Record":
         """With what is recommended after the last told trial."""
         return replace(self, best=(*self.best[:-1], best))
-
-    def _pending(self, params: dict[str, float]) -> int | None:
-        for trial in self.trials:
-            if trial.state == "pending" and trial.params == params:
-                return trial.number
-        return None

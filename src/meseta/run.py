@@ -218,12 +218,29 @@ def _run(
     if not callable(f):
         raise TypeError(f"f must be a function of a dict of floats, got {f!r}")
     budget = read_count("budget", budget)
-    errors: list[Exception] = []
-    interrupted = False
+    try:
+        interrupted, first_error = _loop(f, optimizer, budget, progress, callback)
+        if optimizer.has_values:
+            return _result(optimizer, interrupted)
+    except (Exception, KeyboardInterrupt) as error:  # what was evaluated must not be lost with it
+        error.add_note(
+            f"{len(optimizer.history)} evaluations are kept in the `optimizer` attribute of this "
+            "exception: error.optimizer.history"
+        )
+        error.optimizer = optimizer  # type: ignore[union-attr]
+        raise
+    raise EvaluationsFailed(optimizer.trials) from first_error
+
+
+def _loop(
+    f: Objective, optimizer: Optimizer, budget: int, progress: bool, callback: Callback | None
+) -> tuple[bool, Exception | None]:
+    """Whether it was interrupted, and the first exception of f."""
+    first_error = None
     with tqdm(total=budget, desc=optimizer.method, unit="evaluation", disable=not progress) as bar:
         try:
             for _ in range(budget):
-                _step(f, optimizer, errors)
+                first_error = _step(f, optimizer, first_error)
                 bar.set_postfix_str(_best_so_far(optimizer), refresh=False)
                 bar.update()
                 if callback is not None:
@@ -231,21 +248,12 @@ def _run(
         except KeyboardInterrupt:
             if not optimizer.has_values:
                 raise
-            interrupted = True
-        except Exception as error:  # not of f: what was evaluated must not be lost with it
-            error.add_note(
-                f"{len(optimizer.trials)} evaluations are kept in the `optimizer` attribute of "
-                "this exception: error.optimizer.history"
-            )
-            error.optimizer = optimizer  # type: ignore[attr-defined]
-            raise
-    if not optimizer.has_values:
-        raise EvaluationsFailed(optimizer.trials) from (errors[0] if errors else None)
-    return _result(optimizer, interrupted)
+            return True, first_error
+    return False, first_error
 
 
-def _step(f: Objective, optimizer: Optimizer, errors: list[Exception]) -> None:
-    """Ask, evaluate, tell; warn of the first failure."""
+def _step(f: Objective, optimizer: Optimizer, first_error: Exception | None) -> Exception | None:
+    """Ask, evaluate, tell; warn of the first failure, and return it."""
     params = optimizer.ask()
     try:
         value = f(dict(params))
@@ -253,16 +261,17 @@ def _step(f: Objective, optimizer: Optimizer, errors: list[Exception]) -> None:
             value = read_number("the value of f", value)
         optimizer.tell(params, value, error="f returned None" if value is None else None)
     except Exception as error:
-        errors.append(error)
         reason = f"{type(error).__name__}: {error}"
         optimizer.tell(params, None, error=reason)
-        if len(errors) == 1:
+        if first_error is None:
             warnings.warn(
                 f"an evaluation of f failed, at {params}, and is left out: {reason}; further "
                 "failures are noted in the trials only",
                 RuntimeWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
+        return first_error or error
+    return first_error
 
 
 def _best_so_far(optimizer: Optimizer) -> str:

@@ -12,6 +12,8 @@ from torch import Tensor
 
 from meseta.boundary import read_number, unknown
 
+SMALLEST = 1e-290  # the width of a range whose reciprocal is still a sound number
+
 if TYPE_CHECKING:
     Ranges = Mapping[str, tuple[float, float]]
     Params = Mapping[str, float]
@@ -75,7 +77,14 @@ class Space:
                 f"params must have a number for every parameter, but {', '.join(missing)} is "
                 f"missing in {dict(params)}"
             )
-        return {name: read_number(f"the value of {name!r}", params[name]) for name in self.names}
+        design = {name: read_number(f"the value of {name!r}", params[name]) for name in self.names}
+        for name, low, high in zip(self.names, self.low, self.high, strict=True):
+            if not math.isfinite((design[name] - low) / (high - low)):
+                raise ValueError(
+                    f"the value of {name!r} is too far outside its range ({low}, {high}) for "
+                    f"floating point, got {params[name]!r}"
+                )
+        return design
 
     def to_tensor(self, params: Params) -> Float[Tensor, " d"]:
         return torch.tensor(list(self.read(params).values()), dtype=torch.double)
@@ -89,7 +98,9 @@ def _read_range(name: object, ends: object) -> tuple[float, float]:
         raise TypeError(f"the name of a parameter must be a string, got {name!r}")
     if not name.strip():
         raise ValueError(f"a parameter needs a name, got {name!r}")
-    if not isinstance(ends, (Sequence, np.ndarray, Tensor)) or len(ends) != 2:
+    if isinstance(ends, (np.ndarray, Tensor)):
+        ends = ends.tolist()
+    if not isinstance(ends, Sequence) or len(ends) != 2:
         raise TypeError(f"the range of {name!r} must be (low, high), got {ends!r}")
     low, high = (read_number(f"each end of the range of {name!r}", end) for end in ends)
     if not low < high:
@@ -97,8 +108,9 @@ def _read_range(name: object, ends: object) -> tuple[float, float]:
             f"the range of {name!r} must run from a lower to a higher number, got {ends!r}; "
             + ("leave a fixed parameter out" if low == high else "swap its ends")
         )
-    if math.isinf(high - low):
-        raise ValueError(f"the range of {name!r} is too wide for floating point, got {ends!r}")
+    if not SMALLEST <= high - low < math.inf:
+        size = "narrow" if high - low < 1 else "wide"
+        raise ValueError(f"the range of {name!r} is too {size} for floating point, got {ends!r}")
     return low, high
 
 

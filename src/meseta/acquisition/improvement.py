@@ -1,6 +1,5 @@
 """BoTorch's expected improvement and upper confidence bound, looking at g or at f."""
 
-import math
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -20,6 +19,7 @@ from meseta.noise import Normal
 
 # Starting points around the incumbent: so many, at distances from a lengthscale to a thousandth.
 CLOUD = 32
+MOST_DEVIATIONS = 1e6  # beyond, the bound is the standard deviation and nothing else
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,10 @@ class UCBOptions:
     num_deviations: float = 2.0  # mean + so many standard deviations
 
     def __post_init__(self) -> None:
-        if not 0 <= self.num_deviations < math.inf:
+        if not 0 <= self.num_deviations <= MOST_DEVIATIONS:
             raise ValueError(
-                f"num_deviations must be 0 or greater, got {self.num_deviations}: "
+                f"num_deviations must lie between 0 and {MOST_DEVIATIONS:g}, got "
+                f"{self.num_deviations}: "
                 "the bound is the mean plus so many standard deviations"
             )
 

@@ -39,8 +39,9 @@ def maximize_mean(
     """The highest point of a mean that the posterior gives, to almost full precision."""
     with torch.no_grad():
         data = posterior.X.clamp(bounds[0], bounds[1])
-        sweep = torch.cat([sobol(bounds, SWEEP, generator), data])
-        best = mean(sweep).topk(STARTS).indices
+        # among equals the data come first: a flat mean speaks for what was evaluated
+        sweep = torch.cat([data, sobol(bounds, SWEEP, generator)])
+        best = mean(sweep).sort(descending=True, stable=True).indices[:STARTS]
     ascent = ascend(
         lambda _, x: mean(x),
         sweep[best],
@@ -50,5 +51,5 @@ def maximize_mean(
         value_tolerance=1e-15,
         max_iterations=100,
     )
-    top = ascent.value.argmax()
+    top = ascent.value.sort(descending=True, stable=True).indices[0]
     return Incumbent(ascent.x[top], ascent.value[top])
