@@ -13,7 +13,7 @@ test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q
+	$(BIN)/pytest -q -n 2
 
 bench: .venv/installed
 	$(BIN)/meseta bench run quick --workers 2

@@ -425,7 +425,7 @@ def test_no_width_at_all_is_refused(law, width):
 
 
 @pytest.mark.parametrize("law", [Normal, Uniform])
-@pytest.mark.parametrize("width", ["0.1", ["0.1", "0.2"], {0.1: 1}, 1j, object()], ids=str)
+@pytest.mark.parametrize("width", ["0.1", ["0.1", "0.2"], {0.1: 1}, 1j, object])
 def test_what_is_not_a_number_is_refused(law, width):
     with pytest.raises((TypeError, ValueError)):
         law(width)
