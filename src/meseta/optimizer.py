@@ -206,7 +206,7 @@ class Optimizer:
         return x, "space-filling"
 
     def _suggest(self) -> Float[Tensor, " d"]:
-        busy, bounds, fitted = self._busy(), self.space.bounds, None
+        busy, bounds, fitted = self._points(self._record.busy), self.space.bounds, None
         if methods.get(self.method).prepare is not None:
             model, info, _ = self._fit()
             fitted = model, info
@@ -250,9 +250,6 @@ class Optimizer:
         values = [self._flip(trial.value) for trial in complete if trial.value is not None]
         return self._points(complete), torch.tensor(values, dtype=torch.double)
 
-    def _busy(self) -> Float[Tensor, "p d"]:
-        return self._points(self._record.busy)
-
     def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
         rows = [list(trial.params.values()) for trial in trials]
         return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.dimension)
@@ -262,17 +259,18 @@ class Optimizer:
         pending = self._record.pending
         if not pending:
             return None
-        low, high = self.space.bounds
-        distance = (self._points(pending) - self.space.to_tensor(params)) / (high - low)
-        distance = distance.abs().amax(-1)
+        distance = self._distances(pending, self.space.to_tensor(params))
         nearest = int(distance.argmin())
         return pending[nearest].number if distance[nearest] <= RECOGNISED else None
 
     def _is_apart(self, x: Float[Tensor, " d"]) -> bool:
         """Whether x is another experiment than all pending and failed ones."""
+        return bool((self._distances(self._record.busy, x) > SAME).all())
+
+    def _distances(self, trials: tuple[Trial, ...], x: Float[Tensor, " d"]) -> Float[Tensor, " n"]:
+        """From each trial to x: the largest difference, in shares of the ranges."""
         low, high = self.space.bounds
-        distance = ((self._busy() - x) / (high - low)).abs().amax(-1)
-        return bool((distance > SAME).all())
+        return ((self._points(trials) - x) / (high - low)).abs().amax(-1)
 
     def _in_user_sign(self, optimum: Optimum) -> Recommendation:
         return Recommendation(
