@@ -40,14 +40,20 @@ class Comparison(NamedTuple):
     ties: int
     losses: int
     ratio: float  # median over pairs of the method's regret by that of the reference
+    balance: float  # sum of signed ranks, positive where the reference is better
     p: float  # Wilcoxon signed-rank test on the logarithms, two-sided
     p_holm: float  # the same, corrected for all comparisons made together
 
     @property
-    def verdict(self) -> str:
+    def better(self) -> str | None:
+        """Who is, if that is shown: the side the test leans to, which may win fewer pairs."""
         if self.p_holm >= LEVEL:
-            return "no difference shown"
-        return f"{self.reference if self.wins > self.losses else self.method} is better"
+            return None
+        return self.reference if self.balance > 0 else self.method
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.better} is better" if self.better else "no difference shown"
 
 
 class Rank(NamedTuple):
@@ -106,6 +112,12 @@ def compare(records: Sequence[RunRecord], reference: str) -> list[Comparison]:
     return [c._replace(p_holm=p) for c, p in zip(found, corrected, strict=True)]
 
 
+def rank_balance(difference: Float64[np.ndarray, " n"]) -> float:
+    """The sum whose distance from 0 the test judges; ties left out."""
+    different = difference[difference != 0]
+    return float((np.sign(different) * rankdata(np.abs(different))).sum())
+
+
 def signed_rank(difference: Float64[np.ndarray, " n"]) -> float:
     """p of the two-sided Wilcoxon test that differences are symmetric about 0; ties left out."""
     different = difference[difference != 0]
@@ -162,6 +174,7 @@ def _compared(
         ties=int((difference == 0).sum()),
         losses=int((difference < 0).sum()),
         ratio=float(10 ** np.median(difference)),
+        balance=rank_balance(difference),
         p=p,
         p_holm=p,
     )
