@@ -161,6 +161,20 @@ def page(output: Output = FOLDER) -> None:
     _write_page(output)
 
 
+@bench.command()
+def pack(output: Output = FOLDER) -> None:
+    """Make the records small, to keep them in a repository; a campaign can go on all the same."""
+    _plans(None, output)
+    with _failures():
+        from meseta.bench.packing import pack as pack_folder
+
+        packed = pack_folder(output)
+        for path, before, after in packed:
+            typer.echo(f"{path}  {before / 1e3:.0f} kB -> {after / 1e3:.0f} kB")
+        if not packed:
+            typer.echo("nothing has been added since the last time")
+
+
 def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed: bool) -> int:
     """Carry out a plan; how many of its runs have failed."""
     with _failures(), _termination_as_interrupt():
