@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from meseta.bench.campaign import progress
+from meseta.bench.cost import cost_paragraph
 from meseta.bench.job import read_method, write_method
 from meseta.bench.plan import Plan, kept_plans
 from meseta.bench.records import RunRecord
@@ -13,7 +14,7 @@ from meseta.bench.tables import (
     cost_table,
     failure_table,
     rank_table,
-    regret_table,
+    regret_tables,
     timing_table,
 )
 from meseta.bench.timing import timings
@@ -62,12 +63,12 @@ def summary(
     """The tables of an experiment."""
     usual = plan.of.reference if plan.of.reference in plan.methods else plan.methods[0]
     return [
-        *(f"{level} Median inference regret", "", *regret_table(plan, records), ""),
-        *("After half of the evaluations, and at the end (25th to 75th percentile).", ""),
+        *(f"{level} Median inference regret", "", *regret_tables(plan, records), ""),
         *(f"{level} Mean rank", "", *rank_table(records), ""),
         f"{level} Which differences are real",
         *("", *comparison_table(records, reference or usual), ""),
         *(f"{level} Time per iteration in these runs", "", *cost_table(plan, records), ""),
+        *(cost_paragraph(records), ""),
     ]
 
 

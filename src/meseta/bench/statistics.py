@@ -90,6 +90,10 @@ def halfway(curve: Curve) -> int:
     return max(0, int(curve.evaluations[-1] // 2 - curve.evaluations[0]))
 
 
+def at_the_end(curve: Curve) -> int:
+    return len(curve.median) - 1
+
+
 def final_log_regret(runs: Sequence[RunRecord]) -> dict[int, float]:
     """log10 of the last regret by seed."""
     return {r.job.seed: float(np.log10(max(r.regret[-1], FLOOR))) for r in runs}
