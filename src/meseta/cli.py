@@ -155,6 +155,16 @@ def table(
 
 
 @bench.command()
+def claims(output: Output = FOLDER) -> None:
+    """The paper's claims, each with what the records say of it."""
+    _plans(None, output)
+    with _failures():
+        from meseta.bench.claims import claim_lines
+
+        _echo(claim_lines(output))
+
+
+@bench.command()
 def page(output: Output = FOLDER) -> None:
     """Write the results page, from the records alone."""
     _plans(None, output)
