@@ -103,7 +103,10 @@ def keep_plan(folder: Path, plan: Plan) -> Plan:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
+    with unfinished.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(plan), indent=1) + "\n")
+        file.flush()
+        os.fsync(file.fileno())  # or a power cut could leave the name without the content
     os.replace(unfinished, path)
     return plan
 
