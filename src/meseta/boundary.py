@@ -38,6 +38,11 @@ def read_count(what: str, value: object, least: int = 1, most: int | None = None
     return count
 
 
+def missing(sentence: str, extra: str) -> RuntimeError:
+    """A library that an extra brings is not there: what needs it, and what to type."""
+    return RuntimeError(f"{sentence}; install it with: pip install 'meseta[{extra}]'")
+
+
 def unknown(what: str, name: object, known: Iterable[str]) -> str:
     """Says that a name is not known, which one may be meant, and which there are."""
     names = list(known)

@@ -206,9 +206,9 @@ def _draw(plan: "Plan", output: Path) -> None:
         try:
             from meseta.bench.pictures import draw
         except ImportError as error:
-            raise RuntimeError(
-                f"figures need matplotlib ({error}); install it with: pip install 'meseta[bench]'"
-            ) from error
+            from meseta.boundary import missing
+
+            raise missing(f"figures need matplotlib ({error})", "bench") from error
         for path in draw(output, plan):
             typer.echo(path)
 

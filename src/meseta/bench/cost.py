@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from meseta.bench.pace import spoken
-from meseta.bench.records import RunRecord
+from meseta.bench.records import COMPUTE, RunRecord
 
-PARTS = ("fit", "suggest", "recommend")
 DEAREST = 3
 
 
@@ -23,11 +22,11 @@ class Cost(NamedTuple):
 
 
 def cost_of(records: Sequence[RunRecord]) -> Cost:
-    by_part, by_method = dict.fromkeys(PARTS, 0.0), dict[str, float]()
+    by_part, by_method = dict.fromkeys(COMPUTE, 0.0), dict[str, float]()
     iterations = 0
     for record in records:
         iterations += len(record.seconds.get("suggest", ()))
-        for part in PARTS:
+        for part in COMPUTE:
             seconds = float(sum(record.seconds.get(part, ())))
             by_part[part] += seconds
             by_method[record.job.label] = by_method.get(record.job.label, 0.0) + seconds

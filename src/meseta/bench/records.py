@@ -22,7 +22,8 @@ from jaxtyping import Float64
 from meseta.bench.job import Job
 
 DIGITS = 9  # enough for regrets of 1e-9 beside values of 1, and 100 runs of a problem in 20 MB
-PARTS = ("fit", "suggest", "recommend", "evaluate")
+COMPUTE = ("fit", "suggest", "recommend")  # what a method costs, whatever f does
+PARTS = (*COMPUTE, "evaluate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +53,11 @@ class RunRecord:
     @property
     def duration(self) -> float:
         return float(sum(part.sum() for part in self.seconds.values()))
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, in one line: the last of its traceback."""
+        return (self.error or "").strip().rpartition("\n")[2]
 
     def to_json(self) -> dict[str, Any]:
         return {

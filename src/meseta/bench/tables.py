@@ -6,7 +6,7 @@ from statistics import mean, median, stdev
 import numpy as np
 
 from meseta.bench.plan import Plan
-from meseta.bench.records import RunRecord
+from meseta.bench.records import COMPUTE, RunRecord
 from meseta.bench.statistics import (
     Comparison,
     Curve,
@@ -102,10 +102,10 @@ def cost_table(plan: Plan, records: Sequence[RunRecord]) -> list[str]:
     rows = []
     for problem in plan.problems:
         for label, runs in found.get(problem, {}).items():
-            parts = [_milliseconds(runs, part) for part in ("fit", "suggest", "recommend")]
+            parts = [_milliseconds(runs, part) for part in COMPUTE]
             whole = f"{sum(parts):.0f}"
             rows.append([problem, label, *(f"{part:.0f}" for part in parts), whole])
-    return markdown(["problem", "method", "fit", "suggest", "recommend", "all (ms)"], rows)
+    return markdown(["problem", "method", *COMPUTE, "all (ms)"], rows)
 
 
 def timing_table(plan: Plan, found: Sequence[Timing]) -> list[str]:
@@ -140,9 +140,7 @@ def failure_table(records: Sequence[RunRecord]) -> list[str]:
     """Runs that failed, and warnings of those that did not."""
     failed = [r for r in records if r.state == "failed"]
     lines = [
-        f"- failed: {r.job.label} on {r.job.problem}, seed {r.job.seed}: "
-        f"{(r.error or '').strip().rpartition(chr(10))[2]}"
-        for r in failed
+        f"- failed: {r.job.label} on {r.job.problem}, seed {r.job.seed}: {r.reason}" for r in failed
     ]
     warned = sum(r.warnings > 0 for r in records)
     count = sum(r.warnings for r in records)

@@ -90,10 +90,7 @@ def status_lines(folder: Path) -> list[str]:
             f"{plan.name:32} {len(now.complete)} of {now.planned} complete, "
             f"{len(now.failed)} failed, {len(now.missing)} missing ({left} on one core)"
         )
-        reasons = Counter(
-            (r.job.problem, r.job.label, (r.error or "").strip().rpartition("\n")[2])
-            for r in now.failed
-        )
+        reasons = Counter((r.job.problem, r.job.label, r.reason) for r in now.failed)
         lines += [
             f"  failed: {label} on {problem}, {count} x {reason}"
             for (problem, label, reason), count in reasons.items()

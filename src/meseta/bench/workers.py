@@ -8,6 +8,7 @@ from typing import Any
 from meseta.bench.campaign import Workers
 from meseta.bench.job import Job
 from meseta.bench.records import RunRecord, failed
+from meseta.boundary import missing
 
 
 def processes(number: int) -> Workers:
@@ -26,9 +27,7 @@ def _by_joblib(number: int, jobs: list[Job]) -> Iterator[RunRecord]:
     try:
         from joblib import Parallel, delayed, parallel_config
     except ImportError as error:
-        raise RuntimeError(
-            "running experiments needs joblib; install it with: pip install 'meseta[bench]'"
-        ) from error
+        raise missing("running experiments needs joblib", "bench") from error
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     from meseta.bench.run import run
@@ -53,9 +52,7 @@ def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
     try:
         from distributed import Client, as_completed
     except ImportError as error:
-        raise RuntimeError(
-            "a Dask cluster needs distributed; install it with: pip install 'meseta[dask]'"
-        ) from error
+        raise missing("a Dask cluster needs distributed", "dask") from error
     from meseta.bench.run import run
 
     try:

@@ -89,7 +89,8 @@ def fit_surrogate(
     value, iterations = _fit(model, messages)
     if messages and previous is not None:
         # it may have started where everything is flat, such as at the least noise variance
-        cold, again = _build(X, y, bounds, noise, prior, noise_variance), list[str]()
+        cold = _build(X, y, bounds, noise, prior, noise_variance)
+        again: list[str] = []
         other, more = _fit(cold, again)
         iterations, messages = iterations + more, [*messages, *again]
         if not value >= other:

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
+from meseta.boundary import missing
 from meseta.noise import Normal
 
 if TYPE_CHECKING:
@@ -75,9 +76,7 @@ class Problem:
         try:
             from meseta.problems.plot import draw
         except ImportError as error:
-            raise RuntimeError(
-                f"plots need matplotlib ({error}); install it with: pip install 'meseta[bench]'"
-            ) from error
+            raise missing(f"plots need matplotlib ({error})", "bench") from error
         return draw(self, resolution)
 
 
