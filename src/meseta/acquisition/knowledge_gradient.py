@@ -61,7 +61,7 @@ class KnowledgeGradient:
         """s(x', x) = Cov[g(x'), f(x) | D] / sqrt(v_f + s2): the mean of g at x' moves by s Z."""
         posterior = self.posterior
         a = posterior.whiten(posterior.kernel.k_f(x, posterior.X))
-        prior = posterior.kernel.at_same_point[0]
+        prior = posterior.kernel.prior_variance
         v_f = (prior - a.square().sum(-1)).clamp_min(FLOOR * prior)
         covariance = posterior.kernel.k_gf(self.A, x).mT - a @ self.c.mT
         return covariance / (v_f + posterior.observation_variance).sqrt()[:, None]

@@ -69,7 +69,7 @@ class RobustAcquisition(AcquisitionFunction):
             seed: The same seed gives the same acquisition function.
         """
         super().__init__(model=model)
-        self.robust = RobustPosterior.from_model(model, noise)  # without pending points
+        self.robust = RobustPosterior.from_model(model, noise, bounds)  # without pending points
         self.bounds = checked_bounds(bounds, self.robust.dimension)
         self.prepare, self.seed = prepare, seed
         self.set_X_pending(X_pending)

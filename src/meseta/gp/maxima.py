@@ -170,7 +170,7 @@ def _distinct_tops(
     """The best point of each path, and the best that does not lie on the same hill."""
     first = values.argmax(-1)
     covariance = paths.kernel.k_g(sweep[first], sweep)
-    same_hill = covariance > SAME_HILL * paths.kernel.at_same_point[2]
+    same_hill = covariance > SAME_HILL * paths.kernel.at_same_point(sweep[first])[1][:, None]
     return first, values.masked_fill(same_hill, -torch.inf).argmax(-1)
 
 
