@@ -70,7 +70,7 @@ def smooth(kernel: StationaryKernel, law: NoiseLaw) -> SmoothedKernel:
     if not isinstance(law, Normal):
         still = Normal([0.0] * len(everything))
         joint = JointNodes(_independent_factors(kernel, still), *law.nodes(JOINT_NODES))
-    elif set(kernel.shapes) == {"se"}:
+    elif set(kernel.shapes) == {"se"} and not law.mean.any():
         joint = squared_exponential.CorrelatedNormalNoise(kernel.lengthscale, law.covariance_matrix)
     else:
         independent, nodes, weights = law.split()
@@ -123,6 +123,8 @@ _MATERN_FORMULAS: dict[str, Callable[[Shape, Tensor, Tensor], Factor]] = {
 
 def _formula(shape: Shape, law: NoiseLaw, width_in_lengthscales: float) -> str:
     """The closed form of one dimension, or "nodes" where there is none."""
+    if law.mean.any():
+        return "nodes"  # the closed forms are those of noise around 0
     if isinstance(law, Normal):
         if shape == "se":
             return "normal"
