@@ -20,8 +20,9 @@ from meseta.noise import (
     Placed,
     StudentT,
     Triangular,
-
+    TruncatedNormal,
     Uniform,
+    from_scipy,
 )
 
 LENGTHSCALE = 0.3
@@ -58,6 +59,8 @@ CASES = {
     "mixed, clip": Placed(
         Mixture([Normal(0.1), Discrete([-0.3])], [0.9, 0.1]), "shift", 0.0, 1.0, "clip"
     ),
+    "truncated normal": Placed(TruncatedNormal(0.2, -0.1, 0.3), "shift", 0.0, 1.0),
+    "infinite density": Placed(from_scipy(stats.gamma(0.5, scale=0.1)), "shift", 0.0, 1.0, "clip"),
     "heavy tails": Placed(StudentT(4, 0.05), "shift", 0.0, 1.0),
 }
 

@@ -7,18 +7,59 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meseta.noise import Independent, Normal, Uniform
+    from meseta.noise import (
+        Common,
+        Discrete,
+        Empirical,
+        Independent,
+        Laplace,
+        LogNormal,
+        Mixture,
+        Normal,
+        StudentT,
+        Triangular,
+        TruncatedNormal,
+        Uniform,
+        from_scipy,
+    )
     from meseta.optimizer import Optimizer
     from meseta.run import maximize, minimize
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Independent", "Normal", "Optimizer", "Uniform", "maximize", "minimize"]
+__all__ = [
+    "Common",
+    "Discrete",
+    "Empirical",
+    "Independent",
+    "Laplace",
+    "LogNormal",
+    "Mixture",
+    "Normal",
+    "Optimizer",
+    "StudentT",
+    "Triangular",
+    "TruncatedNormal",
+    "Uniform",
+    "from_scipy",
+    "maximize",
+    "minimize",
+]
 
 _HOMES = {
+    "Common": "meseta.noise",
+    "Discrete": "meseta.noise",
+    "Empirical": "meseta.noise",
     "Independent": "meseta.noise",
+    "Laplace": "meseta.noise",
+    "LogNormal": "meseta.noise",
+    "Mixture": "meseta.noise",
     "Normal": "meseta.noise",
     "Optimizer": "meseta.optimizer",
+    "StudentT": "meseta.noise",
+    "Triangular": "meseta.noise",
+    "TruncatedNormal": "meseta.noise",
     "Uniform": "meseta.noise",
+    "from_scipy": "meseta.noise",
     "maximize": "meseta.run",
     "minimize": "meseta.run",
 }

@@ -182,7 +182,7 @@ class Placed:
         atoms, masses = self.law.atoms
         low, high = self._interval()
         if high > low:
-            dense, weights = composite(self.law, panels(self.law, low, high), num + PANEL)
+            dense, weights = composite(self.law, panels(self.law, low, high, self.law.breaks), num + PANEL)
             atoms, masses = torch.cat([atoms, dense]), torch.cat([masses, weights])
         nodes, weights = gauss_rule(atoms, masses, num)
         return nodes[None], weights[None]
@@ -193,19 +193,23 @@ class Placed:
         low, high = self._interval()
         if not high > low:
             return atoms.expand(len(x), -1), masses.expand(len(x), -1)
-        resolved = panels(self.law, low, high)
+        found = panels(self.law, low, high, self.law.breaks)
         even = torch.linspace(low, high, math.ceil(0.4 * resolution) + 2, dtype=torch.double)
-        edges = torch.cat([resolved.low, resolved.high[-1:]])
-        inner = torch.cat([edges, even]).unique()
+        inner = torch.cat([found.low, found.high[-1:], even]).unique()
         ends = torch.cat([inner.expand(len(x), -1), self._crossings(x).clamp(low, high)], dim=-1)
         ends = ends.sort(-1).values
         node, weight = (torch.from_numpy(a) for a in leggauss(PANEL))
         half = (ends[:, 1:] - ends[:, :-1])[..., None] / 2
         zeta = ends[:, :-1, None] + half * (node + 1)
-        panel = torch.bucketize(zeta.detach(), edges[1:-1])
-        weights = half * weight * self.law.pdf(zeta) * resolved.factor[panel]
+        weights = half * weight * self.law.pdf(zeta)
+        # where the density is infinite, a panel as narrow as rounding counts as a point
+        narrow = ~found.mass.isnan()
+        panel = torch.bucketize(zeta, found.high[:-1])
+        weights = torch.where(narrow[panel], 0.0, weights)
+        points = torch.cat([atoms, ((found.low + found.high) / 2)[narrow]])
+        masses = torch.cat([masses, found.mass[narrow]])
         return (
-            torch.cat([zeta.flatten(1), atoms.expand(len(x), -1)], dim=-1),
+            torch.cat([zeta.flatten(1), points.expand(len(x), -1)], dim=-1),
             torch.cat([weights.flatten(1), masses.expand(len(x), -1)], dim=-1),
         )
 
