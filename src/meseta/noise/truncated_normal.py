@@ -137,7 +137,7 @@ class TruncatedNormal(ScalarLaw):
 _LOG_ROOT = math.log(2 * math.pi) / 2
 
 
-def _narrow(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+def _narrow(a: np.ndarray, b: np.ndarray) -> np.ndarray | np.bool:
     """Where exp(-t^2 / 2) changes by less than a factor of about e: differences would cancel."""
     with np.errstate(invalid="ignore"):
         return (b - a) * np.maximum(1, np.maximum(np.abs(a), np.abs(b))) < 1
