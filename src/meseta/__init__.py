@@ -9,13 +9,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from meseta.noise import Independent, Normal, Uniform
     from meseta.optimizer import Optimizer
+    from meseta.parameters import Category, Float, Int
     from meseta.run import maximize, minimize
 
 __version__ = "0.1.0.dev0"
-__all__ = ["Independent", "Normal", "Optimizer", "Uniform", "maximize", "minimize"]
+__all__ = [
+    "Category",
+    "Float",
+    "Independent",
+    "Int",
+    "Normal",
+    "Optimizer",
+    "Uniform",
+    "maximize",
+    "minimize",
+]
 
 _HOMES = {
+    "Category": "meseta.parameters",
+    "Float": "meseta.parameters",
     "Independent": "meseta.noise",
+    "Int": "meseta.parameters",
     "Normal": "meseta.noise",
     "Optimizer": "meseta.optimizer",
     "Uniform": "meseta.noise",
