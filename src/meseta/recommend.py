@@ -7,9 +7,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta import methods
+from meseta.domain import Domain, checked_domain
 from meseta.gp.incumbent import Mean, maximize_mean
 from meseta.gp.robust import RobustPosterior
-from meseta.space import checked_bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Optimum:
 
 def recommend(
     posterior: RobustPosterior,
-    bounds: Tensor,
+    bounds: Tensor | Domain,
     *,
     method: str = methods.DEFAULT_METHOD,
     options: object = None,
@@ -41,16 +41,16 @@ def recommend(
     return _optimum(posterior, bounds, seed, belief)
 
 
-def nominal(posterior: RobustPosterior, bounds: Tensor, *, seed: int = 0) -> Optimum:
+def nominal(posterior: RobustPosterior, bounds: Tensor | Domain, *, seed: int = 0) -> Optimum:
     """The tallest point: argmax of the posterior mean of f, which ignores the input noise."""
     return _optimum(posterior, bounds, seed, posterior.core.mean_f)
 
 
-def _optimum(posterior: RobustPosterior, bounds: Tensor, seed: int, mean: Mean) -> Optimum:
-    units, bounds = posterior.units, checked_bounds(bounds, posterior.dimension)
+def _optimum(posterior: RobustPosterior, bounds: Tensor | Domain, seed: int, mean: Mean) -> Optimum:
+    units, domain = posterior.units, checked_domain(bounds, posterior.dimension)
     generator = torch.Generator().manual_seed(seed)
-    best = maximize_mean(posterior.core, mean, units.x_to_model(bounds), generator)
-    x = units.x_to_raw(best.x).clamp(bounds[0], bounds[1])
+    best = maximize_mean(posterior.core, mean, domain.mapped(units.x_to_model), generator)
+    x = domain.snap(units.x_to_raw(best.x))
     moments = posterior.joint(x[None])
     return Optimum(
         x=x,

@@ -11,10 +11,9 @@ from torch import Tensor
 from meseta import methods
 from meseta.acquisition.maximize import MaximizeInfo, maximize_acquisition
 from meseta.acquisition.prepared import RobustAcquisition
+from meseta.domain import Domain, checked_domain
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, check_data, fit_surrogate
 from meseta.noise import NoiseLaw
-from meseta.sobol import sobol_sequence
-from meseta.space import checked_bounds
 
 
 class SuggestInfo(NamedTuple):
@@ -32,7 +31,7 @@ class SuggestInfo(NamedTuple):
 def suggest(
     X: Tensor,
     y: Tensor,
-    bounds: Tensor,
+    bounds: Tensor | Domain,
     noise: NoiseLaw,
     *,
     method: str = methods.DEFAULT_METHOD,
@@ -50,7 +49,7 @@ def suggest(
 
     Args:
         X, y: The data, (n, d) and (n,).
-        bounds: The box, (2, d).
+        bounds: The box, (2, d); or a Domain, where parts of it are discrete.
         noise: The law of xi.
         method: A name from `meseta.methods`.
         options: Of the method, as a dictionary, such as {"num_max_values": 3}.
@@ -64,20 +63,26 @@ def suggest(
             given, nothing is fitted.
     """
     check_data(X, y)
-    bounds = checked_bounds(bounds, X.shape[1])
+    domain = checked_domain(bounds, X.shape[1])
     prepare = methods.prepare(method, options)
     number = len(X) + (0 if X_pending is None else len(X_pending))
     if prepare is None:
-        return sobol_sequence(bounds, number, 1, seed)[0], SuggestInfo()
+        return domain.sobol_sequence(number, 1, seed)[0], SuggestInfo()
     if fitted is None:
         fitted = fit_surrogate(
-            X, y, bounds, noise, prior=prior, noise_variance=noise_variance, previous=previous
+            X,
+            y,
+            domain.bounds,
+            noise,
+            prior=prior,
+            noise_variance=noise_variance,
+            previous=previous,
         )
     model, fit = fitted
     stream = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)
-    acquisition = RobustAcquisition(model, noise, bounds, prepare, X_pending, stream)
+    acquisition = RobustAcquisition(model, noise, domain, prepare, X_pending, stream)
     generator = torch.Generator().manual_seed(stream)
     x, maximize = maximize_acquisition(
-        acquisition, bounds, generator, acquisition.starts, acquisition.robust.lengthscale
+        acquisition, domain, generator, acquisition.starts, acquisition.robust.lengthscale
     )
     return x, SuggestInfo(model, fit, acquisition, maximize)
