@@ -1,10 +1,10 @@
 """The record of a run as a table, one row per value that was told."""
 
-import math
 from collections import Counter
 
 import pandas as pd
 
+from meseta.parameters import Category, Int, Value
 from meseta.record import Recommendation, Record
 from meseta.space import Space
 
@@ -30,17 +30,29 @@ def columns(space: Space) -> list[str]:
 
 
 def history(record: Record, space: Space) -> pd.DataFrame:
-    """In the order of telling; NaN for what failed or was not computed."""
+    """In the order of telling; missing is what failed or was not computed."""
     rows = []
     for number, best in zip(record.told, record.best, strict=True):
         trial = record.trials[number]
-        value = math.nan if trial.value is None else trial.value
-        rows.append([*trial.params.values(), value, trial.state, *_best(best, space)])
-    table = pd.DataFrame(rows, columns=columns(space))
-    return table.astype({name: "str" if name == "state" else "float" for name in table.columns})
+        rows.append([*trial.params.values(), trial.value, trial.state, *_best(best, space)])
+    table = pd.DataFrame(rows, columns=columns(space), dtype=object)
+    return table.astype(_types(space))
 
 
-def _best(best: Recommendation | None, space: Space) -> list[float]:
+def _best(best: Recommendation | None, space: Space) -> list[Value]:
     if best is None:
-        return [math.nan] * (space.dimension + 2)
+        return [None] * (space.dimension + 2)
     return [*best.params.values(), best.mean, best.std]
+
+
+def _types(space: Space) -> dict[str, str]:
+    """Of each column; whole numbers that may be missing are nullable."""
+    types = dict.fromkeys(columns(space), "float")
+    types["state"] = "str"
+    for name, parameter in space.items():
+        if isinstance(parameter, Int):
+            types[name], types[f"best_{name}"] = "int64", "Int64"
+        elif isinstance(parameter, Category):
+            text = all(isinstance(choice, str) for choice in parameter.choices)
+            types[name] = types[f"best_{name}"] = "str" if text else "object"
+    return types

@@ -1,5 +1,6 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args, overload
 
@@ -21,7 +22,7 @@ from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
 from meseta.recommend import recommend as robust_optimum
 from meseta.record import Origin, Recommendation, Record, Trial
-from meseta.space import Params, Ranges, Space
+from meseta.space import Design, Params, Ranges, Space
 from meseta.suggest import SuggestInfo, suggest
 
 Direction = Literal["maximize", "minimize"]
@@ -50,9 +51,11 @@ class Optimizer:
     nothing but the history, whenever they are called.
 
     Args:
-        space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`.
+        space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`; `Float` has a logarithmic
+            scale or steps, `Int` whole numbers, `Category` choices.
         noise: What perturbs a design: a law for each parameter that is perturbed,
-            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing.
+            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing. Choices and
+            parameters on a logarithmic scale have none.
         direction: "maximize" or "minimize".
         method: One of `meseta.methods.names()`.
         options: Of the method, as a dict.
@@ -127,13 +130,14 @@ class Optimizer:
         return self._fit().posterior
 
     @overload
-    def ask(self) -> dict[str, float]: ...
+    def ask(self) -> Design: ...
     @overload
-    def ask(self, n: int) -> list[dict[str, float]]: ...
-    def ask(self, n: int | None = None) -> dict[str, float] | list[dict[str, float]]:
+    def ask(self, n: int) -> list[Design]: ...
+    def ask(self, n: int | None = None) -> Design | list[Design]:
         """The next point to evaluate, or a list of n of them.
 
-        A point asked for is pending until it is told; until then no other is asked for beside it.
+        A point asked for is pending until it is told; until then no other is asked for beside it,
+        unless there is no other design.
         """
         if n is None:
             return self._ask()
@@ -149,8 +153,8 @@ class Optimizer:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
         A failed point is not asked for again. `error` says why it failed. A point that is told
-        within 1 % of the ranges of a pending one counts as that one, carried out a little
-        differently: the model learns from the told params.
+        within 1 % of the ranges of a pending one, whole numbers and choices being equal, counts as
+        that one, carried out a little differently: the model learns from the told params.
         """
         params = self.space.read(params)
         if value is not None:
@@ -168,7 +172,7 @@ class Optimizer:
         """The robust optimum that the values told so far speak for."""
         optimum = robust_optimum(
             self._fit().posterior,
-            self.space.bounds,
+            self.space.domain,
             method=self.method,
             options=self.options,
             seed=self.seed,
@@ -180,33 +184,52 @@ class Optimizer:
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
         return self._in_user_sign(
-            nominal_optimum(self._fit().posterior, self.space.bounds, seed=self.seed)
+            nominal_optimum(self._fit().posterior, self.space.domain, seed=self.seed)
         )
 
-    def _ask(self) -> dict[str, float]:
-        x, origin = self._next()
-        params = self.space.to_params(x)
+    def _ask(self) -> Design:
+        params, origin = self._next()
         self._record = self._record.with_asked(params, origin)
         return dict(params)
 
-    def _next(self) -> tuple[Float[Tensor, " d"], Origin]:
+    def _next(self) -> tuple[Design, Origin]:
         trials = self._record.trials
         known = [trial.params for trial in trials]
         for params in self.initial.given:
             if params not in known:
-                return self.space.to_tensor(params), "given"
+                return params, "given"
         if len(trials) >= self.initial.num and self.has_values:
-            x = self._suggest()
-            if self._is_apart(x):
-                return x, "method"
-        for index in range(len(trials), len(trials) + ATTEMPTS):
-            x = spread_point(self.initial.spread, self.space, index, self.seed)
-            if self._is_apart(x):
-                break
-        return x, "space-filling"
+            params = self._suggest()
+            if self._is_apart(params, self._record.busy):
+                return params, "method"
+        return self._space_filling(), "space-filling"
 
-    def _suggest(self) -> Float[Tensor, " d"]:
-        busy, bounds, fitted = self._points(self._record.busy), self.space.bounds, None
+    def _space_filling(self) -> Design:
+        """The next point of the sequence that is another experiment than all pending and failed.
+
+        Where points can coincide it is one that was not evaluated either, if there is any.
+        """
+        other: Design | None = None
+        for params in self._sequence():
+            if self._is_apart(params, self._record.busy):
+                if not self.space.domain.discrete or self._is_apart(params, self._record.trials):
+                    return params
+                other = other or params
+        return other or params
+
+    def _sequence(self) -> Iterator[Design]:
+        """Points spread over the box, ever more; then all designs there are, if these are few."""
+        first = len(self._record.trials)
+        for index in range(first, first + ATTEMPTS):
+            yield self.space.to_params(
+                spread_point(self.initial.spread, self.space, index, self.seed)
+            )
+        domain = self.space.domain
+        if domain.finite and domain.combinations <= ATTEMPTS:
+            yield from map(self.space.to_params, domain.every())
+
+    def _suggest(self) -> Design:
+        busy, domain, fitted = self._points(self._record.busy), self.space.domain, None
         if methods.get(self.method).prepare is not None:
             model, info, _ = self._fit()
             fitted = model, info
@@ -215,7 +238,7 @@ class Optimizer:
             self._previous = info.hyperparameters
         x, self.info = suggest(
             *self._data(),
-            bounds,
+            domain,
             self.noise,
             method=self.method,
             options=self.options,
@@ -225,7 +248,7 @@ class Optimizer:
             noise_variance=self.noise_variance,
             fitted=fitted,
         )
-        return x.clamp(bounds[0], bounds[1])
+        return self.space.to_params(domain.snap(x))
 
     def _fit(self) -> Fitted:
         if self._fitted is None:
@@ -251,26 +274,31 @@ class Optimizer:
         return self._points(complete), torch.tensor(values, dtype=torch.double)
 
     def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
-        rows = [list(trial.params.values()) for trial in trials]
-        return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.dimension)
+        rows = [self.space.to_columns(trial.params) for trial in trials]
+        return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.num_columns)
 
-    def _recognised(self, params: dict[str, float]) -> int | None:
+    def _recognised(self, params: Design) -> int | None:
         """The number of the pending trial that these params are meant to be."""
         pending = self._record.pending
         if not pending:
             return None
-        distance = self._distances(pending, self.space.to_tensor(params))
+        distance = self._distances(pending, params)
         nearest = int(distance.argmin())
         return pending[nearest].number if distance[nearest] <= RECOGNISED else None
 
-    def _is_apart(self, x: Float[Tensor, " d"]) -> bool:
-        """Whether x is another experiment than all pending and failed ones."""
-        return bool((self._distances(self._record.busy, x) > SAME).all())
+    def _is_apart(self, params: Design, trials: tuple[Trial, ...]) -> bool:
+        """Whether it is another experiment than all of those."""
+        return bool((self._distances(trials, params) > SAME).all())
 
-    def _distances(self, trials: tuple[Trial, ...], x: Float[Tensor, " d"]) -> Float[Tensor, " n"]:
-        """From each trial to x: the largest difference, in shares of the ranges."""
+    def _distances(self, trials: tuple[Trial, ...], params: Design) -> Float[Tensor, " n"]:
+        """From each trial: the largest difference, in shares of the ranges.
+
+        Another whole number or another choice is infinitely far.
+        """
         low, high = self.space.bounds
-        return ((self._points(trials) - x) / (high - low)).abs().amax(-1)
+        x = torch.tensor(self.space.to_columns(params), dtype=torch.double)
+        share = ((self._points(trials) - x) / (high - low)).abs()
+        return share.masked_fill(self.space.exact & (share > 0), torch.inf).amax(-1)
 
     def _in_user_sign(self, optimum: Optimum) -> Recommendation:
         return Recommendation(
