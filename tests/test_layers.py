@@ -9,7 +9,9 @@ PACKAGE = Path(meseta.__file__).parent
 # Lowest first; modules of one rank do not import each other.
 RANKS = [
     {"boundary"},
-    {"sobol", "ascent", "cholesky", "nes_plain", "noise", "space"},
+    {"sobol", "ascent", "cholesky", "grid", "nes_plain", "noise", "parameters"},
+    {"domain"},
+    {"space"},
     {"kernels", "problems"},
     {"gp", "inference"},
     {"acquisition"},

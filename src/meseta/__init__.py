@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from meseta.noise import (
         Common,
+        Confusion,
         Discrete,
         Empirical,
+        Environment,
         Independent,
         Laplace,
         LogNormal,
@@ -23,14 +25,20 @@ if TYPE_CHECKING:
         from_scipy,
     )
     from meseta.optimizer import Optimizer
+    from meseta.parameters import Category, Float, Int
     from meseta.run import maximize, minimize
 
 __version__ = "0.1.0.dev0"
 __all__ = [
+    "Category",
     "Common",
+    "Confusion",
     "Discrete",
     "Empirical",
+    "Environment",
+    "Float",
     "Independent",
+    "Int",
     "Laplace",
     "LogNormal",
     "Mixture",
@@ -46,10 +54,15 @@ __all__ = [
 ]
 
 _HOMES = {
+    "Category": "meseta.parameters",
     "Common": "meseta.noise",
+    "Confusion": "meseta.noise",
     "Discrete": "meseta.noise",
     "Empirical": "meseta.noise",
+    "Environment": "meseta.noise",
+    "Float": "meseta.parameters",
     "Independent": "meseta.noise",
+    "Int": "meseta.parameters",
     "Laplace": "meseta.noise",
     "LogNormal": "meseta.noise",
     "Mixture": "meseta.noise",

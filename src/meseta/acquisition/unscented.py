@@ -14,6 +14,7 @@ from meseta.acquisition.improvement import (
     around,
     prepare_ei_of_f,
 )
+from meseta.domain import Box
 from meseta.gp.incumbent import Mean, maximize_mean
 from meseta.gp.joint import JointPosterior
 from meseta.kernels import SmoothedKernel
@@ -61,7 +62,7 @@ def unscented_mean(posterior: JointPosterior, kappa: float) -> Mean:
 
 def prepare_unscented_ei(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: UnscentedOptions,
 ) -> UnscentedImprovement:

@@ -10,8 +10,8 @@ from torch import Tensor
 from meseta.gp.joint import JointMoments, JointPosterior, condition
 from meseta.gp.surrogate import Units, read_model
 from meseta.kernels import smooth
-from meseta.noise import NoiseLaw, in_units
-from meseta.space import checked_bounds
+from meseta.noise import NoiseLaw, in_units, resolved
+from meseta.domain import checked_bounds
 
 
 class Gaussian(NamedTuple):
@@ -47,10 +47,11 @@ class RobustPosterior:
                 f"expected a noise law such as meseta.Normal(0.1), got {type(noise).__name__}"
             )
         units, X = surrogate.units, surrogate.X
-        law = in_units(noise.in_dimension(X.shape[1]), units.x_offset, units.x_width)
         box = X.new_tensor([[0.0], [1.0]]).expand(2, X.shape[1])
         if bounds is not None:
             box = units.x_to_model(checked_bounds(bounds, X.shape[1]))
+        law = resolved(noise.in_dimension(X.shape[1]), *units.x_to_raw(box))
+        law = in_units(law, units.x_offset, units.x_width)
         corners = torch.cat([X, box])
         core = condition(
             smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)])),

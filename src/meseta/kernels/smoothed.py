@@ -12,10 +12,10 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 
 from meseta.kernels import matern, squared_exponential
-from meseta.kernels.grid import Grid, placed_grid
+from meseta.kernels.grid import Grid, confused_grid, placed_grid
 from meseta.kernels.quadrature import IndependentNodes, JointNodes
 from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
-from meseta.noise import Joint, NoiseLaw, Normal, Placed, Uniform
+from meseta.noise import Confused, Joint, NoiseLaw, Normal, Placed, Uniform
 from meseta.noise.law import OneDimensional, unscented
 
 # Gauss nodes per dimension of the quadrature route, at least and at most; joint nodes.
@@ -105,7 +105,8 @@ class SmoothedKernel:
         for i in self.shifted:
             value = value * marginals[i].characteristic(omega[:, [i]])
         for dims, part in parts:
-            value = value * part.characteristic(omega[:, dims])
+            if not isinstance(part, Confused):
+                value = value * part.characteristic(omega[:, dims])
         return value
 
     def waves(
@@ -167,7 +168,9 @@ def smooth(
     d = len(kernel.lengthscale)
     law = law.in_dimension(d)
     span = torch.tensor([[-1.0], [2.0]], dtype=torch.double).expand(2, d) if span is None else span
-    marginals, parts = _split(law, d)
+    marginals, everything = _split(law, d)
+    parts = [(dims, part) for dims, part in everything if not isinstance(part, Confused)]
+    confused = [(dims, part) for dims, part in everything if isinstance(part, Confused)]
     joint = [i for dims, _ in parts for i in dims]
     formulas = [
         _formula(shape, marginal, length, joined=i in joint)
@@ -176,7 +179,8 @@ def smooth(
         )
     ]
     on_grid = [i for i in range(d) if formulas[i] == "grid"]
-    alone = [i for i in range(d) if i not in on_grid and i not in joint]
+    elsewhere = {*on_grid, *joint, *(i for dims, _ in confused for i in dims)}
+    alone = [i for i in range(d) if i not in elsewhere]
     factors = [
         *_factors(kernel, marginals, formulas, alone),
         *((dims, _joined(kernel, marginals, formulas, dims, part)) for dims, part in parts),
@@ -184,12 +188,11 @@ def smooth(
     grids = tuple(
         OnGrid([i], _grid(kernel, marginals[i], i, span[:, i]), not isinstance(marginals[i], Placed))
         for i in on_grid
-    )
-    everything = list(range(d))
+    ) + tuple(OnGrid(dims, _confused(kernel, part, dims), False) for dims, part in confused)
     return SmoothedKernel(
         kernel=kernel,
         law=law,
-        whole=_factors(kernel, marginals, ["still"] * d, everything) if grids else tuple(factors),
+        whole=_unmoved(kernel, list(range(d))) if grids else tuple(factors),
         factors=tuple(factors),
         grids=grids,
         bias=_bias(marginals, parts, formulas, d),
@@ -285,6 +288,22 @@ def _grid(
     placed = law if isinstance(law, Placed) else Placed(law, "shift", low, high)
     base = _unperturbed(kernel.shapes[i], kernel.lengthscale[[i]])
     return placed_grid(base, placed, (low, high), float(kernel.lengthscale[i]))
+
+
+def _confused(kernel: StationaryKernel, law: Confused, dims: list[int]) -> Grid:
+    inner = StationaryKernel(
+        kernel.variance, tuple(kernel.shapes[i] for i in dims), kernel.lengthscale[dims]
+    )
+    still = torch.zeros(1, len(dims), dtype=torch.double), torch.ones(1, dtype=torch.double)
+    base = JointNodes(_unmoved(inner, list(range(len(dims)))), *still)
+    choices, matrix = (torch.tensor(a, dtype=torch.double) for a in (law.choices, law.matrix))
+    return confused_grid(base, choices, matrix)
+
+
+def _unmoved(kernel: StationaryKernel, dims: list[int]) -> Factors:
+    """All of these dimensions without noise."""
+    still = (Normal(0.0),) * len(kernel.shapes)
+    return _factors(kernel, still, ["still"] * len(still), dims)
 
 
 def _bias(

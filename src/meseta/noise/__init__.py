@@ -1,7 +1,7 @@
 """Laws of the input noise xi in g(x) = E f(x + xi)."""
 
 from meseta.noise.common_shift import Common
-from meseta.noise.confusion import Confusion
+from meseta.noise.confusion import Confused, Confusion
 from meseta.noise.discrete import Discrete
 from meseta.noise.empirical import Empirical
 from meseta.noise.environment import Environment
@@ -12,7 +12,8 @@ from meseta.noise.law import NoiseLaw, OneDimensional
 from meseta.noise.log_normal import LogNormal
 from meseta.noise.mixture import Mixture
 from meseta.noise.normal import Normal
-from meseta.noise.placed import Placed
+from meseta.noise.placed import Edge, Placed
+from meseta.noise.placing import resolved
 from meseta.noise.scipy_law import ScipyLaw, from_scipy
 from meseta.noise.student import StudentT
 from meseta.noise.triangular import Triangular
@@ -22,8 +23,10 @@ from meseta.noise.units import in_units
 
 __all__ = [
     "Common",
+    "Confused",
     "Confusion",
     "Discrete",
+    "Edge",
     "Empirical",
     "Environment",
     "Independent",
@@ -42,4 +45,5 @@ __all__ = [
     "Uniform",
     "from_scipy",
     "in_units",
+    "resolved",
 ]

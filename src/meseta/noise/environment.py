@@ -1,8 +1,9 @@
 """Quantities that vary at deployment but are no part of the design."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from meseta.noise.law import NoiseLaw
+from meseta.noise.scipy_law import LawLike
 
 
 @dataclass(frozen=True)
@@ -12,8 +13,9 @@ class Environment:
     The law is that of the quantity itself, not of a deviation: Environment(Normal(5, mean=20)) for
     a temperature. Its range in the space says what can be set in an experiment, and the search
     chooses settings that tell most about g. With `observed` it cannot be set: asked designs leave
-    it out, and what it was is told with the value.
+    it out, and what it was is told with the value. For a category the law is a dict of
+    probabilities: Environment({"summer": 0.7, "winter": 0.3}).
     """
 
-    law: NoiseLaw
+    law: LawLike | Mapping[object, float]
     observed: bool = False

@@ -3,6 +3,7 @@
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.noise.confusion import Confused
 from meseta.noise.independent import Independent
 from meseta.noise.joint import Joint
 from meseta.noise.law import NoiseLaw
@@ -18,6 +19,8 @@ def in_units(
     """
     if isinstance(law, Placed):
         return law.in_units(float(offset), float(width))
+    if isinstance(law, Confused):
+        return law.in_units(offset, width)
     if isinstance(law, Joint):
         own = in_units(law.own, offset, width)
         parts = [
