@@ -2,8 +2,8 @@
 
     python benchmarks/noise.py [--n 100] [--d 3] [--repeats 7]
 
-One thread; laws take turns, the fitted model is the same for all; medians of milliseconds and of the
-ratio to Normal noise within a turn. All laws have the standard deviation 0.1 (of a unit box).
+One thread; laws take turns, the fitted model is the same for all; medians of milliseconds and of
+the ratio to Normal noise within a turn. All laws have a standard deviation of about 0.1 of the box.
 """
 
 import argparse
@@ -72,11 +72,11 @@ def main():
             seconds[name].append(time.perf_counter() - start)
     print(f"n = {chosen.n}, d = {chosen.d}, medians over {chosen.repeats} turns")
     print(f"{'law':18} {'first ms':>9} {'ms':>8} {'/ Normal':>9}")
+    normal = seconds["Normal"][1:]
     for name, times in seconds.items():
-        ratio = statistics.median(a / b for a, b in zip(times[1:], seconds["Normal"][1:]))
-        print(
-            f"{name:18} {1e3 * times[0]:9.0f} {1e3 * statistics.median(times[1:]):8.1f} {ratio:9.2f}"
-        )
+        middle = 1e3 * statistics.median(times[1:])
+        ratio = statistics.median(a / b for a, b in zip(times[1:], normal, strict=True))
+        print(f"{name:18} {1e3 * times[0]:9.0f} {middle:8.1f} {ratio:9.2f}")
 
 
 if __name__ == "__main__":

@@ -36,7 +36,9 @@ def deviations(trials: Sequence[Trial], space: Space, noise: NoiseLaw) -> pd.Dat
         assumed = float(std.square().mean().sqrt())
         ratio = spread / assumed if assumed > 0 else float("nan")
         label = f"log {name}" if parameter.log else name
-        rows.append([label, len(done), float(away.mean()), spread, float(mean.mean()), assumed, ratio])
+        rows.append(
+            [label, len(done), float(away.mean()), spread, float(mean.mean()), assumed, ratio]
+        )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -33,9 +33,7 @@ def columns(space: Space, design: Sequence[str] | None = None) -> list[str]:
     return names
 
 
-def history(
-    record: Record, space: Space, design: Sequence[str] | None = None
-) -> pd.DataFrame:
+def history(record: Record, space: Space, design: Sequence[str] | None = None) -> pd.DataFrame:
     """In the order of telling; missing is what failed or was not computed."""
     names = space.names if design is None else design
     rows = []

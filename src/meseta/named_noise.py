@@ -1,14 +1,14 @@
 """The law of xi for named parameters: one law each, what several share, one for all, or none."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from meseta.boundary import read_number, unknown
 from meseta.noise import Common, Confused, Confusion, Edge, Environment, NoiseLaw, Normal
 from meseta.noise.joint import Part, joint
 from meseta.noise.placing import check_joint, environment, placed
 from meseta.noise.scipy_law import LawLike, read_law
-from meseta.parameters import Category, Int, Parameter
+from meseta.parameters import Category, Float, Int, Parameter
 from meseta.space import Space
 
 WIDEST = 1e100  # in widths of the range
@@ -23,9 +23,7 @@ else:  # at run time they are read by hand, so that a mistake is named
     Noise = NamedNoise = NamedEdge = object
 
 
-def read_noise(
-    noise: NamedNoise | None, space: Space, edge: NamedEdge = "allow"
-) -> NoiseLaw:
+def read_noise(noise: NamedNoise | None, space: Space, edge: NamedEdge = "allow") -> NoiseLaw:
     """The joint law of all columns of the space, in their order and units.
 
     A dict names the parameters that are perturbed, each with a law of its own; the others are
@@ -42,7 +40,7 @@ def read_noise(
     parts: list[Part] = []
     seen: dict[str, Names] = {}
     for key, law in _by_name(noise, space).items():
-        names = key if isinstance(key, tuple) else (key,)
+        names: Names = key if isinstance(key, tuple) else (key,)
         _check_names(names, space)
         dims = tuple(i for name in names for i in _columns(space, name))
         if isinstance(key, tuple):
@@ -70,7 +68,7 @@ def read_environment(noise: NamedNoise | None, space: Space) -> dict[str, Enviro
     return found
 
 
-def _by_name(noise: object, space: Space) -> Mapping[object, object]:
+def _by_name(noise: Any, space: Space) -> Mapping[Any, Any]:
     if noise is None:
         return {}
     if isinstance(noise, Mapping):
@@ -89,7 +87,7 @@ def _columns(space: Space, name: str) -> range:
     return range(place.start, place.stop)
 
 
-def _check_names(names: tuple[object, ...], space: Space) -> None:
+def _check_names(names: tuple[Any, ...], space: Space) -> None:
     for name in names:
         if name not in space.names:
             raise ValueError(
@@ -120,18 +118,20 @@ def _check_perturbed_alike(name: str, parameter: Parameter) -> None:
         )
 
 
-def _read_edges(edge: object, space: Space) -> dict[str, Edge]:
+def _read_edges(edge: Any, space: Space) -> dict[str, Edge]:
     """One for each parameter."""
     chosen = dict(edge) if isinstance(edge, Mapping) else dict.fromkeys(space.names, edge)
     for name, value in chosen.items():
         if name not in space.names:
-            raise ValueError(f"edge of an unknown parameter: {unknown('parameter', name, space.names)}")
+            raise ValueError(
+                f"edge of an unknown parameter: {unknown('parameter', name, space.names)}"
+            )
         if value not in get_args(Edge):
             raise ValueError(unknown("edge", value, get_args(Edge)))
     return {name: chosen.get(name, "allow") for name in space.names}
 
 
-def _read_marginal(name: str, parameter: Parameter, law: object, edge: Edge) -> NoiseLaw:
+def _read_marginal(name: str, parameter: Float | Int, law: object, edge: Edge) -> NoiseLaw:
     low, high, log = float(parameter.low), float(parameter.high), parameter.log
     what = f"the noise of {name!r}"
     if isinstance(law, Confusion):
@@ -159,7 +159,9 @@ def _read_confusion(name: str, parameter: Category, law: object) -> NoiseLaw:
         return Confused(choices, tuple(tuple(row) for row in matrix.tolist()))
     if isinstance(law, Environment) and isinstance(law.law, Mapping):
         shares = {parameter.read(f"a choice of {name!r}", c): p for c, p in law.law.items()}
-        row = [read_number(f"the probability of {c!r}", shares.get(c, 0.0)) for c in parameter.choices]
+        row = [
+            read_number(f"the probability of {c!r}", shares.get(c, 0.0)) for c in parameter.choices
+        ]
         if min(row) < 0 or abs(sum(row) - 1) > 1e-9:
             raise ValueError(f"the probabilities of {name!r} must sum to 1, got {dict(law.law)}")
         return Confused(choices, (tuple(row),) * num)

@@ -1,7 +1,8 @@
 """Environment variables of a space: where they are among the columns, and what they are."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from jaxtyping import Bool
@@ -10,7 +11,7 @@ from torch import Tensor
 from meseta.domain import Held
 from meseta.noise import Environment
 from meseta.noise.scipy_law import read_law
-from meseta.parameters import Category
+from meseta.parameters import Category, Value
 from meseta.space import Design, Space
 
 
@@ -55,43 +56,40 @@ class Surroundings:
         missing = [name for name in self.observed if name not in params]
         return {**params, **{name: self._value(name) for name in missing}}
 
-    def _held(self, names: tuple[str, ...], values: object) -> Held | None:
+    def _held(self, names: tuple[str, ...], values: Callable[[str], list[float]]) -> Held | None:
         if not names:
             return None
-        columns = [i for name in names for i in range(*self._ends(name))]
-        row = [x for name in names for x in values(name)]  # type: ignore[operator]
+        places = [self.space.columns_of(name) for name in names]
+        columns = [i for place in places for i in range(place.start, place.stop)]
+        row = [x for name in names for x in values(name)]
         return Held(torch.tensor(columns), torch.tensor(row, dtype=torch.double))
 
-    def _ends(self, name: str) -> tuple[int, int]:
-        place = self.space.columns_of(name)
-        return place.start, place.stop
-
-    def _value(self, name: str) -> object:
+    def _value(self, name: str) -> Value:
         """What it usually is, within its range."""
-        parameter = self.space.parameters[self.space.names.index(name)]
-        law = self.variables[name].law
-        if isinstance(parameter, Category):
-            assert isinstance(law, Mapping)
+        parameter, law = self._parameter(name), self.variables[name].law
+        if isinstance(law, Mapping):
             return max(law, key=lambda choice: law[choice])
-        assert not isinstance(law, Mapping)
-        return parameter.nearest(_within(float(read_law(name, law).mean), parameter))
+        return _nearest(parameter, float(read_law(name, law).mean))
 
     def _usual(self, name: str) -> list[float]:
-        parameter = self.space.parameters[self.space.names.index(name)]
-        return parameter.to_columns(self._value(name))
+        return self._parameter(name).to_columns(self._value(name))
 
     def _draw(self, name: str, generator: torch.Generator) -> list[float]:
-        parameter = self.space.parameters[self.space.names.index(name)]
-        law = self.variables[name].law
-        if isinstance(law, Mapping):
+        parameter, law = self._parameter(name), self.variables[name].law
+        if isinstance(parameter, Category):
+            assert isinstance(law, Mapping)
             shares = torch.tensor([float(law.get(c, 0.0)) for c in parameter.choices])
             index = int(torch.multinomial(shares, 1, generator=generator))
             return parameter.to_columns(parameter.choices[index])
-        value = float(read_law(name, law).sample(1, generator))
-        return parameter.to_columns(parameter.nearest(_within(value, parameter)))
+        assert not isinstance(law, Mapping)
+        value = _nearest(parameter, float(read_law(name, law).sample(1, generator)))
+        return parameter.to_columns(value)
+
+    def _parameter(self, name: str) -> Any:
+        return self.space.parameters[self.space.names.index(name)]
 
 
-def _within(value: float, parameter: object) -> float:
-    low, high = parameter.low, parameter.high  # type: ignore[attr-defined]
-    return min(max(value, low), high)
-
+def _nearest(parameter: Any, value: float) -> Value:
+    """The admissible value next to it."""
+    inside = min(max(value, parameter.low), parameter.high)
+    return parameter.nearest(inside)

@@ -1,8 +1,8 @@
 """g as a weighted sum of f on a fixed grid: the route for every law without a closed form.
 
 Between r Chebyshev points t of an interval that holds all places where a perturbed design may end
-up, f is interpolated by polynomials: g(x) = E f(z(x)) = sum_j lambda_j(x) f(t_j). A sum of values of
-f is jointly Gaussian with f, so k_f, k_gf and k_g fit together exactly, whatever r is.
+up, f is interpolated by polynomials: g(x) = E f(z(x)) = sum_j lambda_j(x) f(t_j). A sum of values
+of f is jointly Gaussian with f, so k_f, k_gf and k_g fit together exactly, whatever r is.
 """
 
 import math
@@ -116,7 +116,7 @@ class Direct:
 
     def __call__(self, x: Float[Tensor, "*batch m 1"]) -> Float[Tensor, "*batch m r"]:
         averages = expected_polynomials(self.placed, x.reshape(-1), self.reach, self.size)
-        return (averages @ _cardinal(self.size)).view(*x.shape[:-1], self.size)
+        return (averages @ _transform(self.size)).view(*x.shape[:-1], self.size)
 
 
 @lru_cache(maxsize=256)
@@ -173,7 +173,7 @@ def _points(num: int) -> Float[Tensor, " num"]:
 
 @lru_cache(maxsize=64)
 def _transform(num: int) -> Float[Tensor, "num num"]:
-    """From values at the points to coefficients; so T(z) _transform are the cardinal polynomials."""
+    """From values at the points to coefficients; T(z) times it are the cardinal polynomials."""
     k, theta = torch.arange(num, dtype=torch.double), _points(num).acos()
     matrix = 2 / num * (k[:, None] * theta).cos()
     matrix[0] /= 2

@@ -93,9 +93,7 @@ class SmoothedKernel:
         placed = [i for dims, _, shifts in self.grids if not shifts for i in dims]
         return [i for i in range(len(self.kernel.lengthscale)) if i not in placed]
 
-    def characteristic(
-        self, omega: Float[Tensor, "features d"]
-    ) -> Complex[Tensor, " features"]:
+    def characteristic(self, omega: Float[Tensor, "features d"]) -> Complex[Tensor, " features"]:
         """E exp(i omega xi) over the shifted dimensions."""
         d = omega.shape[1]
         if len(self.shifted) == d:
@@ -186,7 +184,9 @@ def smooth(
         *((dims, _joined(kernel, marginals, formulas, dims, part)) for dims, part in parts),
     ]
     grids = tuple(
-        OnGrid([i], _grid(kernel, marginals[i], i, span[:, i]), not isinstance(marginals[i], Placed))
+        OnGrid(
+            [i], _grid(kernel, marginals[i], i, span[:, i]), not isinstance(marginals[i], Placed)
+        )
         for i in on_grid
     ) + tuple(OnGrid(dims, _confused(kernel, part, dims), False) for dims, part in confused)
     return SmoothedKernel(
@@ -199,9 +199,7 @@ def smooth(
     )
 
 
-def _split(
-    law: NoiseLaw, d: int
-) -> tuple[tuple[NoiseLaw, ...], list[tuple[list[int], NoiseLaw]]]:
+def _split(law: NoiseLaw, d: int) -> tuple[tuple[NoiseLaw, ...], list[tuple[list[int], NoiseLaw]]]:
     """The independent law of each dimension, and what moves several dimensions together."""
     if law.independent:
         return law.marginals, []
@@ -271,7 +269,10 @@ def _joined(
         independent, nodes, weights = part.split()
         own = list(independent.marginals)
         differences = None
-        names = [_formula(s, m, float(l), joined=True) for s, m, l in zip(shapes, own, inner.lengthscale, strict=True)]
+        names = [
+            _formula(s, m, float(l), joined=True)
+            for s, m, l in zip(shapes, own, inner.lengthscale, strict=True)
+        ]
     else:
         nodes, weights = part.nodes(JOINT_NODES)
         names = [formulas[i] for i in dims]
@@ -281,11 +282,13 @@ def _joined(
     return JointNodes(bases, nodes, weights, differences)
 
 
-def _grid(
-    kernel: StationaryKernel, law: NoiseLaw, i: int, ends: Float[Tensor, " 2"]
-) -> Grid:
+def _grid(kernel: StationaryKernel, law: NoiseLaw, i: int, ends: Float[Tensor, " 2"]) -> Grid:
     low, high = ends.tolist()
-    placed = law if isinstance(law, Placed) else Placed(law, "shift", low, high)
+    if isinstance(law, Placed):
+        placed = law
+    else:
+        assert isinstance(law, OneDimensional)  # or its formula would be another
+        placed = Placed(law, "shift", low, high)
     base = _unperturbed(kernel.shapes[i], kernel.lengthscale[[i]])
     return placed_grid(base, placed, (low, high), float(kernel.lengthscale[i]))
 

@@ -1,6 +1,5 @@
 """How far from x a perturbed design ends up, on average and how widely."""
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 

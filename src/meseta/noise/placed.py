@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 import torch
@@ -68,12 +69,12 @@ class Placed:
     @property
     def mean(self) -> Float[Tensor, " 1"]:
         """Of z - x in the middle of the range."""
-        return self._middle()[0]
+        return _middle(self)[0].clone()
 
     @property
     def covariance_matrix(self) -> Float[Tensor, "1 1"]:
         """Of z in the middle of the range."""
-        return self._middle()[1][:, None]
+        return _middle(self)[1][:, None].clone()
 
     def in_dimension(self, dimension: int) -> "Placed":
         if dimension != 1:
@@ -89,19 +90,19 @@ class Placed:
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num 1"]:
         """Of z - x in the middle of the range; `sample_at` for any x."""
-        x = self._center.expand(num)
+        x = self.center.expand(num)
         return (self.sample_at(x, generator) - x)[:, None]
 
     def nodes(self, num: int) -> tuple[Float[Tensor, "num 1"], Float[Tensor, " num"]]:
         """Of z - x in the middle of the range."""
-        z, weights = self.rule(self._center, num)
-        nodes, share = gauss_rule(z[0] - self._center, weights[0], num)
+        z, weights = self.rule(self.center, num)
+        nodes, share = gauss_rule(z[0] - self.center, weights[0], num)
         return nodes[:, None], share
 
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
         """Of z - x in the middle of the range."""
-        z, weights = self.rule(self._center, 64)
-        phase = omega * (z - self._center)
+        z, weights = self.rule(self.center, 64)
+        phase = omega * (z - self.center)
         return torch.complex((weights * phase.cos()).sum(-1), (weights * phase.sin()).sum(-1))
 
     def sigma_points(
@@ -155,9 +156,7 @@ class Placed:
         margin = 0.01 * max(high - low, 1e-9)
         return low - margin, high + margin
 
-    def sample_at(
-        self, x: Float[Tensor, " m"], generator: torch.Generator
-    ) -> Float[Tensor, " m"]:
+    def sample_at(self, x: Float[Tensor, " m"], generator: torch.Generator) -> Float[Tensor, " m"]:
         """One z(x) for each x."""
         zeta = self.law.sample(len(x), generator)
         z = self.place(x, zeta)[:, 0]
@@ -182,7 +181,9 @@ class Placed:
         atoms, masses = self.law.atoms
         low, high = self._interval()
         if high > low:
-            dense, weights = composite(self.law, panels(self.law, low, high, self.law.breaks), num + PANEL)
+            dense, weights = composite(
+                self.law, panels(self.law, low, high, self.law.breaks), num + PANEL
+            )
             atoms, masses = torch.cat([atoms, dense]), torch.cat([masses, weights])
         nodes, weights = gauss_rule(atoms, masses, num)
         return nodes[None], weights[None]
@@ -249,18 +250,21 @@ class Placed:
 
     def _width(self, raw: Tensor) -> Tensor:
         assert self.width is not None
-        value: Tensor = _Width.apply(raw, self.width, 1e-5 * (self.high - self.low))
-        return value
+        return _width(raw, self.width, 1e-5 * (self.high - self.low))
 
     @property
-    def _center(self) -> Float[Tensor, " 1"]:
+    def center(self) -> Float[Tensor, " 1"]:
         ends = self._from_raw(torch.tensor([self.low, self.high], dtype=torch.double))
-        return ends.mean(keepdim=True)
+        return ends.mean(0, keepdim=True)
 
-    def _middle(self) -> tuple[Tensor, Tensor]:
-        z, weights = self.rule(self._center, 16)
-        mean = (weights * z).sum(-1)
-        return mean - self._center, (weights * (z - mean).square()).sum(-1)
+
+@lru_cache(maxsize=1024)
+def _middle(placed: Placed) -> tuple[Float[Tensor, " 1"], Float[Tensor, " 1"]]:
+    """Mean and variance of z - x in the middle of the range; kept, since they are asked often."""
+    x = placed.center
+    z, weights = placed.rule(x, 16)
+    mean = (weights * z).sum(-1)
+    return mean - x, (weights * (z - mean).square()).sum(-1)
 
 
 class _Width(torch.autograd.Function):
@@ -278,6 +282,9 @@ class _Width(torch.autograd.Function):
         (x,) = ctx.saved_tensors
         rise = _each(ctx.width, x + ctx.step) - _each(ctx.width, x - ctx.step)
         return upstream[0] * rise / (2 * ctx.step), None, None
+
+
+_width: Callable[[Tensor, Callable[[float], float], float], Tensor] = _Width.apply
 
 
 def _each(width: Callable[[float], float], x: Tensor) -> Tensor:

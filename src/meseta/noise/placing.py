@@ -67,9 +67,7 @@ def environment(law: NoiseLaw, low: float, high: float, *, log: bool = False) ->
     return Placed(law, "replace", low, high, log=log)
 
 
-def resolved(
-    law: NoiseLaw, low: Float[Tensor, " d"], high: Float[Tensor, " d"]
-) -> NoiseLaw:
+def resolved(law: NoiseLaw, low: Float[Tensor, " d"], high: Float[Tensor, " d"]) -> NoiseLaw:
     """A law whose width depends on x, placed on the box from low to high; others as they are."""
     if isinstance(law, Joint):
         return Joint(resolved(law.own, low, high), law.parts)

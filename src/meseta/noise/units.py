@@ -10,9 +10,7 @@ from meseta.noise.law import NoiseLaw
 from meseta.noise.placed import Placed
 
 
-def in_units(
-    law: NoiseLaw, offset: Float[Tensor, " d"], width: Float[Tensor, " d"]
-) -> NoiseLaw:
+def in_units(law: NoiseLaw, offset: Float[Tensor, " d"], width: Float[Tensor, " d"]) -> NoiseLaw:
     """The same law for (x - offset) / width in place of x.
 
     A perturbation that is added to x only scales; one that depends on x has to know where x is.
