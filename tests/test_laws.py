@@ -388,6 +388,21 @@ def test_scaled_law_is_the_law_of_the_scaled_noise(law, scale):
     assert_close(scaled.atoms, ((scale * values)[order], weights[order]))
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e150])
+@every(LAWS)
+def test_units_may_be_of_any_size(law, scale):
+    """Down to where the variance is 0 in floating point: then the noise is still."""
+    if isinstance(law, LogNormal):
+        return
+    scaled = law.scaled(tensor(scale))
+    points, weights = scaled.nodes(3)
+    assert bool(points.isfinite().all())
+    if scaled.covariance_matrix.any():
+        exact, shares = law.nodes(3)
+        assert_close(points / scale, exact, rtol=1e-9, atol=1e-9 * deviation(law))
+        assert_close(weights, shares, rtol=0, atol=1e-9)
+
+
 @every(LAWS)
 def test_one_law_holds_for_every_dimension(law):
     three = law.in_dimension(3)

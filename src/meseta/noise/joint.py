@@ -172,7 +172,7 @@ def _terms(law: Joint, num: int) -> list[tuple[Tensor, Tensor]]:
             standard, weights = Normal(1.0).nodes(few)
             root = symmetric_root(part.covariance_matrix) @ eye[list(dims)]
             terms += [(standard * direction, weights) for direction in root]
-            terms.append((part.mean[None] @ eye[list(dims)], torch.ones(1).double()))
+            terms.append((part.mean[None] @ eye[list(dims)], torch.ones(1, dtype=torch.double)))
         elif part.independent:
             rules = [marginal.nodes(few) for marginal in part.marginals]
             terms += [(p * eye[i], w) for i, (p, w) in zip(dims, rules, strict=True)]

@@ -64,7 +64,7 @@ def panels(law: Density, low: float, high: float, breaks: tuple[float, ...]) -> 
         rounding = 4 * EPSILON * torch.maximum(a.abs(), b.abs()) / (b - a)
         # 1e-24: nothing in double precision, even at the weight of a high moment
         fine = (error <= (1e-13 + rounding) * mass) | (error <= 1e-24)
-        fine[fine.clone()] &= _no_jump_at_the_ends(law, a[fine], b[fine])
+        fine &= _no_jump_at_the_ends(law, a, b)
         found.append((a[fine], b[fine]))
         a, b = torch.cat([a[~fine], middle[~fine]]), torch.cat([middle[~fine], b[~fine]])
         mass = torch.cat([left[~fine], right[~fine]])
@@ -82,11 +82,10 @@ def _no_jump_at_the_ends(law: Density, low: Tensor, high: Tensor) -> Bool[Tensor
     density = _density(law, points)
     t, _ = leggauss(ORDER)
     # Lagrange interpolation by the Legendre matrix, which Gauss points leave well conditioned
-    ends = legvander(np.array([-1, 1]) * (1 - 1e-6), ORDER - 1)
-    to_ends = torch.from_numpy(np.linalg.solve(legvander(t, ORDER - 1).T, ends.T))
-    half = (high - low)[:, None] / 2
-    at_ends = low[:, None] + half * (1 + torch.tensor([-1 + 1e-6, 1 - 1e-6]))
-    off = (density @ to_ends - _density(law, at_ends)).abs().amax(-1)
+    ends = np.array([-1, 1]) * (1 - 1e-6)
+    to_ends = np.linalg.solve(legvander(t, ORDER - 1).T, legvander(ends, ORDER - 1).T)
+    at_ends = low[:, None] + (high - low)[:, None] / 2 * (1 + torch.from_numpy(ends))
+    off = (density @ torch.from_numpy(to_ends) - _density(law, at_ends)).abs().amax(-1)
     return off <= 1e-3 * density.amax(-1)
 
 
