@@ -5,12 +5,12 @@ from jaxtyping import Float64
 
 
 def spherical_bessel(
-    kappa: Float64[np.ndarray, "*shape"], degree: int
-) -> Float64[np.ndarray, " k *shape"]:
+    kappa: Float64[np.ndarray, "m p"], degree: int
+) -> Float64[np.ndarray, "k m p"]:
     """j_0(kappa), ..., j_degree(kappa) for kappa of either sign, to rounding.
 
-    Up to order |kappa| by j_{k+1} = (2k + 1) / kappa j_k - j_{k-1}, stable there; beyond it by
-    the ratios r_k = j_k / j_{k-1} = kappa / (2k + 1 - kappa r_{k+1}), which have no pole there.
+    Up to order |kappa| by j_{k+1} = (2k + 1) / kappa j_k - j_{k-1}, which is stable there; beyond
+    by the ratios r_k = j_k / j_{k-1} = kappa / (2k + 1 - kappa r_{k+1}), which have no pole there.
     """
     size = np.abs(kappa)
     small = np.minimum(size, degree)

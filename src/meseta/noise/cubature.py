@@ -19,14 +19,15 @@ def cubature(
 ) -> tuple[Float[Tensor, "m d"], Float[Tensor, " m"]]:
     """At most num of the points, with the moments of all of them (Tchakaloff's theorem).
 
-    Exact for polynomials up to the highest total degree that has no more than num monomials;
-    lower where rounding leaves no positive weights. `even`: those of even degree only.
+    Exact for polynomials up to the highest total degree that has no more than num monomials, and
+    for waves as many as there are nodes left, which keeps them from going to extremes; fewer where
+    rounding leaves no positive weights. `even`: polynomials of even degree and cosines only.
     """
     if len(points) <= num:
         return points, weights
     candidates = np.unique(np.linspace(0, len(points) - 1, CANDIDATES).round().astype(int))
     for degree in range(highest_degree(points.shape[1], num, even), 0, -1):
-        P = _orthonormal(points.numpy(), weights.numpy(), degree, even)
+        P = _orthonormal(points.numpy(), weights.numpy(), degree, num, even)
         moments = weights.numpy() @ P
         try:
             found, residual = nnls(P[candidates].T, moments)
@@ -51,9 +52,13 @@ def highest_degree(dimension: int, num: int, even: bool = False) -> int:
 
 
 def _orthonormal(
-    points: Float64[np.ndarray, "n d"], weights: Float64[np.ndarray, " n"], degree: int, even: bool
+    points: Float64[np.ndarray, "n d"],
+    weights: Float64[np.ndarray, " n"],
+    degree: int,
+    num: int,
+    even: bool,
 ) -> Float64[np.ndarray, "n m"]:
-    """Polynomials up to this degree at the points, orthonormal under the weights."""
+    """num polynomials up to this degree, then waves, orthonormal under the weights."""
     low, high = points.min(0), points.max(0)
     if even:  # about 0, so that mirrored points have the same values
         low = -(high := np.abs(points).max(0))
@@ -64,11 +69,24 @@ def _orthonormal(
         for powers in _powers(points.shape[1], degree)
         if not (even and sum(powers) % 2)
     ]
+    columns += _waves(points, weights, num - len(columns), even)
     root = np.sqrt(weights / weights.sum())[:, None]
     values = np.stack(columns, axis=1)
     _, size, right = np.linalg.svd(values * root, full_matrices=False)
     kept = size > 1e-12 * size[0]  # points on a line or a lattice have fewer polynomials
     return values @ (right[kept].T / size[kept])
+
+
+def _waves(
+    points: Float64[np.ndarray, "n d"], weights: Float64[np.ndarray, " n"], num: int, even: bool
+) -> list[Float64[np.ndarray, " n"]]:
+    """Cosines and sines about as long as the spread of the points, the same every time."""
+    centred = points - (0 if even else weights @ points / weights.sum())
+    spread = np.sqrt(weights @ centred**2 / weights.sum())
+    directions = np.random.default_rng(0).normal(size=(num, points.shape[1]))
+    phases = centred / np.where(spread > 0, spread, 1) @ directions.T
+    waves = [wave for phase in phases.T for wave in (np.cos(phase), np.sin(phase))]
+    return waves[: 2 * num : 2] if even else waves[:num]
 
 
 def _powers(dimension: int, degree: int) -> list[tuple[int, ...]]:

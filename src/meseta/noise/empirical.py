@@ -12,7 +12,7 @@ from meseta.noise.differences import base_nodes, differences
 from meseta.noise.discrete import average_wave
 from meseta.noise.gauss import gauss_nodes, merged
 from meseta.noise.law import NoiseLaw, single, symmetric_root, unscented
-from meseta.noise.parameters import Numbers
+from meseta.noise.parameters import Numbers, as_numbers
 
 # A longer sample is not spelled out in messages.
 SPELLED_OUT = 1000
@@ -151,10 +151,7 @@ def _difference_cubature(law: Empirical, num: int) -> tuple[Tensor, Tensor]:
 
 def _read_samples(samples: object) -> Float[Tensor, "n d"]:
     what = "the samples of Empirical"
-    try:
-        table = torch.as_tensor(samples, dtype=torch.double)
-    except (TypeError, ValueError, RuntimeError):
-        table = torch.empty(())
+    table = as_numbers(samples)
     if table.ndim not in (1, 2):
         raise TypeError(
             f"{what} must be a list of numbers, or a table with a row for each sample and a "

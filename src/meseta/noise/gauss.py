@@ -40,7 +40,8 @@ def gauss_rule(
     share = (weights / total).numpy()
     center = float(share @ values.numpy())
     x = values.numpy() - center
-    scale = float(np.sqrt(share @ x**2))
+    farthest = float(np.abs(x).max())  # whose square may be beyond floating point
+    scale = farthest * float(np.sqrt(share @ (x / farthest) ** 2))
     alpha, beta = _jacobi(x / scale, np.sqrt(share), num)
     nodes, vectors = eigh_tridiagonal(alpha, beta)
     mass = torch.from_numpy(vectors[0] ** 2)
@@ -55,7 +56,7 @@ def gauss_nodes(
     Tails heavier than exponential are cut at 12 standard deviations: moments of high degree, which
     they dominate or do not have, are then those of the law so cut.
     """
-    if num == 1:
+    if num == 1 or not law.covariance_matrix.any():
         return law.mean, torch.ones(1, dtype=torch.double)
     points, weights = _cached_nodes(law, num)
     return points.clone(), weights.clone()

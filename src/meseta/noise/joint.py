@@ -10,10 +10,11 @@ from torch import Tensor
 
 from meseta.noise.cubature import cubature, highest_degree
 from meseta.noise.differences import base_nodes, differences
-from meseta.noise.gauss import gauss_rule
 from meseta.noise.independent import independent, side_by_side
 from meseta.noise.law import NoiseLaw, depends_on_x, symmetric_root, unscented
 from meseta.noise.normal import Normal
+from meseta.noise.scipy_law import LawLike, read_law
+from meseta.noise.sums import Sum
 
 Part = tuple[tuple[int, ...], NoiseLaw]
 
@@ -29,14 +30,15 @@ class Joint:
     own: NoiseLaw
     parts: tuple[Part, ...]
 
-    def __init__(self, own: NoiseLaw, parts: Sequence[tuple[Sequence[int], NoiseLaw]]) -> None:
-        if not own.independent:
+    def __init__(self, own: LawLike, parts: Sequence[tuple[Sequence[int], LawLike]]) -> None:
+        alone = read_law("the own noise of Joint", own)
+        if not alone.independent:
             raise ValueError(
-                f"the own noise of the parameters must be independent, got {own!r}; "
+                f"the own noise of the parameters must be independent, got {alone!r}; "
                 "give what they share as a part"
             )
-        object.__setattr__(self, "own", own)
-        object.__setattr__(self, "parts", _read_parts(parts, len(own.mean)))
+        object.__setattr__(self, "own", alone)
+        object.__setattr__(self, "parts", _read_parts(parts, len(alone.mean)))
 
     def __repr__(self) -> str:
         return f"Joint({self.own}, {self.parts})"
@@ -47,14 +49,11 @@ class Joint:
 
     @property
     def marginals(self) -> tuple[NoiseLaw, ...]:
-        """Where both contribute, the law of their sum: a Joint of one parameter."""
+        """Where both contribute, the law of their sum."""
         laws = list(self.own.marginals)
-        if len(laws) == 1:
-            return (self,)
         for dims, law in self.parts:
             for i, marginal in zip(dims, law.marginals, strict=True):
-                still = _still(laws[i])
-                laws[i] = marginal if still else Joint(laws[i], [((0,), marginal)])
+                laws[i] = marginal if _still(laws[i]) else Sum([laws[i], marginal])
         return tuple(laws)
 
     @property
@@ -110,8 +109,6 @@ class Joint:
         These are exact for polynomials up to the highest total degree with num monomials, where
         the rules of the parts are.
         """
-        if len(self.own.mean) == 1:
-            return _sum_nodes(self, num)
         if self.independent:
             return side_by_side([law.nodes(num) for law in self.marginals])
         return _joint_nodes(self, num)
@@ -149,17 +146,6 @@ def _still(law: NoiseLaw) -> bool:
 
 
 @lru_cache(maxsize=64)
-def _sum_nodes(law: Joint, num: int) -> tuple[Tensor, Tensor]:
-    """Gauss rule of the sum from those of its terms: exact, since their moments are."""
-    points, weights = (column.reshape(-1) for column in law.own.nodes(num))
-    for _, part in law.parts:
-        more, shares = (column.reshape(-1) for column in part.nodes(num))
-        sums = (points[:, None] + more).reshape(-1)
-        points, weights = gauss_rule(sums, torch.outer(weights, shares).reshape(-1), num)
-    return points[:, None], weights
-
-
-@lru_cache(maxsize=64)
 def _joint_nodes(law: Joint, num: int) -> tuple[Tensor, Tensor]:
     """Term by term: the moments of a sum are made of those of its independent terms."""
     d = len(law.mean)
@@ -186,7 +172,7 @@ def _terms(law: Joint, num: int) -> list[tuple[Tensor, Tensor]]:
             standard, weights = Normal(1.0).nodes(few)
             root = symmetric_root(part.covariance_matrix) @ eye[list(dims)]
             terms += [(standard * direction, weights) for direction in root]
-            terms.append((part.mean[None] @ eye[list(dims)], torch.ones(1).double()))
+            terms.append((part.mean[None] @ eye[list(dims)], torch.ones(1, dtype=torch.double)))
         elif part.independent:
             rules = [marginal.nodes(few) for marginal in part.marginals]
             terms += [(p * eye[i], w) for i, (p, w) in zip(dims, rules, strict=True)]
@@ -201,10 +187,11 @@ def _difference_nodes(law: Joint, num: int) -> tuple[Tensor, Tensor]:
     return differences(*_joint_nodes(law, base_nodes(len(law.mean), num)), num)
 
 
-def _read_parts(
-    parts: Sequence[tuple[Sequence[int], NoiseLaw]], dimension: int
-) -> tuple[Part, ...]:
-    read = tuple((tuple(dims), law.in_dimension(len(dims))) for dims, law in parts)
+def _read_parts(parts: Sequence[tuple[Sequence[int], LawLike]], dimension: int) -> tuple[Part, ...]:
+    read = tuple(
+        (tuple(dims), read_law("a part of Joint", law).in_dimension(len(dims)))
+        for dims, law in parts
+    )
     seen = [i for dims, _ in read for i in dims]
     if len(set(seen)) < len(seen) or not set(seen) <= set(range(dimension)):
         raise ValueError(

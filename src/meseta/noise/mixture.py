@@ -87,7 +87,7 @@ class Mixture(ScalarLaw):
 
     def nodes(self, num: int) -> tuple[Float[Tensor, "num 1"], Float[Tensor, " num"]]:
         """Gauss rule; each member is resolved on its own, so that a narrow one is not missed."""
-        if num == 1:
+        if num == 1 or not self.covariance_matrix.any():
             return self.mean[:, None], torch.ones(1, dtype=torch.double)
         points, weights = _nodes(self, num)
         return points.clone()[:, None], weights.clone()

@@ -22,7 +22,7 @@ from meseta.noise.law import (
     wave,
     widths_in_dimension,
 )
-from meseta.noise.parameters import WidthOfX, read_flag, read_mean, read_width_of_x
+from meseta.noise.parameters import Flag, WidthOfX, read_flag, read_mean, read_width_of_x
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -51,7 +51,7 @@ class Normal:
         mean: Width = 0.0,
         *,
         covariance: Tensor | np.ndarray | list[list[float]] | Matrix | None = None,
-        relative: bool = False,
+        relative: Flag = False,
     ) -> None:
         if (std is None) == (covariance is None):
             raise ValueError("give Normal either std or covariance=..., not both and not neither")

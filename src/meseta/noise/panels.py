@@ -1,16 +1,16 @@
 """Panels on which the density of a law is as good as a polynomial, and integrals over them."""
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import torch
-from jaxtyping import Complex, Float
+from jaxtyping import Bool, Complex, Float
 from numpy.polynomial.legendre import leggauss, legvander
 from torch import Tensor
 
 from meseta.noise.bessel import spherical_bessel
-from meseta.noise.law import OneDimensional, wave
+from meseta.noise.law import wave
 
 ORDER = 16  # Gauss-Legendre points that must integrate the density over a panel
 DEGREE = 31  # of the Legendre series of the density on a panel: what 2 x 16 points resolve
@@ -22,6 +22,19 @@ SPLIT = 0.4877
 EPSILON = torch.finfo(torch.double).eps
 
 
+@runtime_checkable
+class Density(Protocol):
+    """What panels need of a law: less than all of it, since its moments may come from them."""
+
+    def __hash__(self) -> int: ...
+
+    def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]: ...
+
+    def cdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]: ...
+
+    def interval(self, tail: float) -> tuple[float, float]: ...
+
+
 class Panels(NamedTuple):
     """Intervals side by side; `mass` where the density cannot be resolved, nan where it can."""
 
@@ -31,7 +44,7 @@ class Panels(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def panels(law: OneDimensional, low: float, high: float, breaks: tuple[float, ...]) -> Panels:
+def panels(law: Density, low: float, high: float, breaks: tuple[float, ...]) -> Panels:
     """Panels from low to high, with edges at the breaks, split until that changes no mass.
 
     Where the density is infinite or jumps at an unknown place, panels get as narrow as a rounding
@@ -51,6 +64,7 @@ def panels(law: OneDimensional, low: float, high: float, breaks: tuple[float, ..
         rounding = 4 * EPSILON * torch.maximum(a.abs(), b.abs()) / (b - a)
         # 1e-24: nothing in double precision, even at the weight of a high moment
         fine = (error <= (1e-13 + rounding) * mass) | (error <= 1e-24)
+        fine &= _no_jump_at_the_ends(law, a, b)
         found.append((a[fine], b[fine]))
         a, b = torch.cat([a[~fine], middle[~fine]]), torch.cat([middle[~fine], b[~fine]])
         mass = torch.cat([left[~fine], right[~fine]])
@@ -62,7 +76,20 @@ def panels(law: OneDimensional, low: float, high: float, breaks: tuple[float, ..
     return Panels(low_ends, high_ends, _unresolved_mass(law, low_ends, high_ends))
 
 
-def _unresolved_mass(law: OneDimensional, low: Tensor, high: Tensor) -> Float[Tensor, " panels"]:
+def _no_jump_at_the_ends(law: Density, low: Tensor, high: Tensor) -> Bool[Tensor, " panels"]:
+    """Whether the density goes on as a polynomial where no Gauss point looks, next to an edge."""
+    points, _ = _legendre_points(low, high, ORDER)
+    density = _density(law, points)
+    t, _ = leggauss(ORDER)
+    # Lagrange interpolation by the Legendre matrix, which Gauss points leave well conditioned
+    ends = np.array([-1, 1]) * (1 - 1e-6)
+    to_ends = np.linalg.solve(legvander(t, ORDER - 1).T, legvander(ends, ORDER - 1).T)
+    at_ends = low[:, None] + (high - low)[:, None] / 2 * (1 + torch.from_numpy(ends))
+    off = (density @ torch.from_numpy(to_ends) - _density(law, at_ends)).abs().amax(-1)
+    return off <= 1e-3 * density.amax(-1)
+
+
+def _unresolved_mass(law: Density, low: Tensor, high: Tensor) -> Float[Tensor, " panels"]:
     """The mass of narrow panels by the distribution function, where the density gives another."""
     mass = torch.full_like(low, torch.nan)
     narrow = high - low <= 1e-11 * (high[-1] - low[0])
@@ -89,7 +116,7 @@ def narrowest(found: Panels, width: float) -> list[float]:
 
 
 def composite(
-    law: OneDimensional, found: Panels, order: int
+    law: Density, found: Panels, order: int
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
     """Points and weights of E h(xi) over the panels: Gauss-Legendre times the density."""
     points, weights = _weighted_points(law, found, order)
@@ -97,7 +124,7 @@ def composite(
 
 
 def _weighted_points(
-    law: OneDimensional, found: Panels, order: int
+    law: Density, found: Panels, order: int
 ) -> tuple[Float[Tensor, "panels order"], Float[Tensor, "panels order"]]:
     points, steps = _legendre_points(found.low, found.high, order)
     weights = steps * _density(law, points)
@@ -109,7 +136,7 @@ def _weighted_points(
 
 
 def wave_over_panels(
-    law: OneDimensional, found: Panels, omega: Float[Tensor, " m"]
+    law: Density, found: Panels, omega: Float[Tensor, " m"]
 ) -> Complex[Tensor, " m"]:
     """int exp(i omega x) pdf(x) dx, for every omega alike.
 
@@ -132,12 +159,12 @@ def wave_over_panels(
     return total
 
 
-def _mass(law: OneDimensional, low: Tensor, high: Tensor) -> Float[Tensor, " panels"]:
+def _mass(law: Density, low: Tensor, high: Tensor) -> Float[Tensor, " panels"]:
     points, steps = _legendre_points(low, high, ORDER)
     return (steps * _density(law, points)).sum(-1)
 
 
-def _density(law: OneDimensional, points: Tensor) -> Tensor:
+def _density(law: Density, points: Tensor) -> Tensor:
     """Points on a pole are left out: the panels around it are as narrow as a rounding error."""
     return law.pdf(points).nan_to_num(nan=0.0, posinf=0.0)
 

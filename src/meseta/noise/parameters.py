@@ -16,8 +16,9 @@ WidthOfX = Callable[[Any], Any]  # a width that depends on the value of its own 
 if TYPE_CHECKING:
     Number = float | np.floating | np.integer | Tensor | np.ndarray
     Numbers = Sequence[float] | Tensor | np.ndarray
+    Flag = bool
 else:  # at run time they are read by hand, so that a mistake is named
-    Number = Numbers = object
+    Number = Numbers = Flag = object
 
 
 def read_positive(what: str, value: object) -> float:
@@ -31,12 +32,20 @@ def read_positive(what: str, value: object) -> float:
     return number
 
 
+def as_numbers(values: object) -> Tensor:
+    """Lists, arrays and tables of pandas as a tensor; without dimensions where they are none."""
+    if isinstance(values, Tensor):
+        return values.detach().to(torch.double)
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different length
+        return torch.empty(())
+    return torch.tensor(array.astype(float)) if array.dtype.kind in "fiu" else torch.empty(())
+
+
 def read_numbers(what: str, values: object) -> tuple[float, ...]:
     """A list of finite numbers, at least one."""
-    try:
-        numbers = torch.as_tensor(values, dtype=torch.double)
-    except (TypeError, ValueError, RuntimeError):
-        numbers = torch.empty(0, 0)
+    numbers = as_numbers(values)
     if numbers.ndim != 1:
         raise TypeError(f"{what} must be a list of numbers, got {values!r}")
     if not len(numbers):

@@ -75,7 +75,7 @@ class ScipyLaw(ScalarLaw):
         factor = f", factor={self.factor}" if self.factor != 1 else ""
         return f"ScipyLaw({_spelled(self.distribution)}{factor})"
 
-    @property
+    @cached_property
     def _key(self) -> tuple[object, ...]:
         """scipy compares frozen distributions by identity; those with a public name have values."""
         if not _is_public(self.distribution):
@@ -97,7 +97,7 @@ class ScipyLaw(ScalarLaw):
     @cached_property
     def breaks(self) -> tuple[float, ...]:
         """The ends of the support, and where else the density jumps or has a kink: by bisection."""
-        ends = sorted(self.factor * float(end) for end in self.distribution.support())
+        ends = sorted(self.factor * end for end in self._support)
         known = tuple(end for end in ends if math.isfinite(end))
         low, high = self.interval(1e-12)
         width = 1e-5 * math.sqrt(self.moments[1])
@@ -109,22 +109,28 @@ class ScipyLaw(ScalarLaw):
         return tuple(sorted([*known, *inner]))
 
     @cached_property
+    def _support(self) -> tuple[float, float]:
+        low, high = self.distribution.support()
+        return float(low), float(high)
+
+    @cached_property
     def _panels(self) -> Panels:
         return panels(self, *self.interval(1e-15), self.breaks)
 
     def interval(self, tail: float) -> tuple[float, float]:
         frozen = self.distribution
-        std = float(frozen.std())
-        low, high = frozen.support()
+        mean, variance = self.moments
+        mean, std = mean / self.factor, math.sqrt(variance) / abs(self.factor)
+        low, high = self._support
         left, right = float(frozen.ppf(tail / 2)), float(frozen.isf(tail / 2))
         # the end of the support, unless an empty stretch lies before it
         low = low if math.isfinite(low) and left - low < std else left
         high = high if math.isfinite(high) and high - right < std else right
         if not math.isfinite(low):
-            low = _where(frozen.cdf, float(frozen.mean()), -std, tail / 2)
+            low = _where(frozen.cdf, mean, -std, tail / 2)
         if not math.isfinite(high):
-            high = _where(frozen.sf, float(frozen.mean()), std, tail / 2)
-        low, high = sorted((self.factor * float(low), self.factor * float(high)))
+            high = _where(frozen.sf, mean, std, tail / 2)
+        low, high = sorted((self.factor * low, self.factor * high))
         return low, high
 
     def scaled(self, scale: Float[Tensor, " 1"]) -> "ScipyLaw":
@@ -223,11 +229,12 @@ def _where(mass_beyond: Callable[[float], float], start: float, step: float, tai
     return start + step
 
 
-def _arguments(distribution: Any) -> dict[str, float]:
+def _arguments(distribution: Any) -> dict[str, Any]:
     """Parameters by name."""
     shapes = distribution.dist.shapes
     names = [*(shapes.split(", ") if shapes else []), "loc", "scale"]
-    return {**dict(zip(names, distribution.args, strict=False)), **distribution.kwds}
+    given = {**dict(zip(names, distribution.args, strict=False)), **distribution.kwds}
+    return {name: _plain(value) for name, value in given.items()}
 
 
 def _is_public(distribution: Any) -> bool:

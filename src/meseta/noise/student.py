@@ -62,7 +62,11 @@ class StudentT(ScalarLaw):
 
         Many nodes are those of the law so cut even where it has: they are needed in the bulk.
         """
-        if not (2 * num - 2 < self.df and num <= FEW):
+        if num == 2:  # of every symmetric law
+            reach = math.sqrt(self.moments[1])
+            half = torch.full((2,), 0.5, dtype=torch.double)
+            return self.bias + reach * torch.tensor([[-1.0], [1.0]], dtype=torch.double), half
+        if not (2 * num - 1 < self.df and num <= FEW):
             return super().nodes(num)
         whole = panels(self, *self.interval(DEEPEST), ())
         points, weights = gauss_rule(*composite(self, whole, num + 16), num)

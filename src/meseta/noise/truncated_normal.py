@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import torch
-from jaxtyping import Complex, Float
+from jaxtyping import Bool, Complex, Complex128, Float, Float64
 from numpy.polynomial.legendre import leggauss
 from scipy.special import erf, erfcx, log_ndtr, ndtri_exp, wofz
 from torch import Tensor
@@ -18,6 +18,10 @@ from meseta.noise.parameters import Number, read_positive
 from meseta.noise.scalar import ScalarLaw
 
 ROOT = math.sqrt(math.pi / 2)
+LOG_ROOT = math.log(2 * math.pi) / 2
+# beyond so many standard deviations a window has too few digits left for its own width
+FARTHEST = 1e4
+Array = Float64[np.ndarray, " n"]
 
 
 @dataclass(frozen=True, init=False)
@@ -42,10 +46,11 @@ class TruncatedNormal(ScalarLaw):
                 f"TruncatedNormal low must be less than high, got low={low!r}, high={high!r}; "
                 + ("write Discrete([value]) for a constant" if low == high else "swap them")
             )
-        if not np.isfinite(self._log_mass):
+        if not abs(self._window[2]) <= FARTHEST:
             raise ValueError(
-                f"TruncatedNormal between low={low!r} and high={high!r} has no mass that floating "
-                f"point can hold with mean {mean!r} and std {std!r}; move the mean towards them"
+                f"TruncatedNormal between low={low!r} and high={high!r} lies more than "
+                f"{FARTHEST:g} standard deviations from its mean {mean!r}; "
+                "move the mean towards them"
             )
 
     def __repr__(self) -> str:
@@ -57,18 +62,20 @@ class TruncatedNormal(ScalarLaw):
     def _window(self) -> tuple[float, float, float]:
         """Both ends in standard deviations, and the point between them that is nearest to 0."""
         alpha, beta = (self.low - self.bias) / self.std, (self.high - self.bias) / self.std
+        # far ends are as good as none, and their squares may overflow
+        alpha = alpha if alpha > -1e9 else -math.inf
+        beta = beta if beta < 1e9 else math.inf
         return alpha, beta, min(max(alpha, 0.0), beta)
 
     @cached_property
     def _mass(self) -> float:
         alpha, beta, r = self._window
-        return float(_integral(np.array(alpha), np.array(beta), r))
+        return float(_integral(np.array([alpha]), np.array([beta]), r)[0])
 
     @cached_property
     def _log_mass(self) -> float:
         """Of the Normal law between low and high."""
-        mass = self._mass
-        return (math.log(mass) if mass > 0 else -math.inf) - self._window[2] ** 2 / 2 - _LOG_ROOT
+        return math.log(self._mass) - self._window[2] ** 2 / 2 - LOG_ROOT
 
     @cached_property
     def moments(self) -> tuple[float, float]:
@@ -107,7 +114,7 @@ class TruncatedNormal(ScalarLaw):
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
         """By the complex error function; on one panel where the window is narrow."""
         alpha, beta, r = self._window
-        if _narrow(np.array(alpha), np.array(beta)):
+        if _narrow(np.array([alpha]), np.array([beta])).all():
             ends = torch.tensor([self.low, self.high], dtype=torch.double)
             panel = Panels(ends[:1], ends[1:], torch.full_like(ends[:1], torch.nan))
             return wave_over_panels(self, panel, omega[:, 0])
@@ -129,25 +136,22 @@ class TruncatedNormal(ScalarLaw):
 
     def cdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         alpha, beta, r = self._window
-        t = np.clip(((xi - self.bias) / self.std).numpy(), alpha, beta)
+        t = np.clip(((xi - self.bias) / self.std).numpy().reshape(-1), alpha, beta)
         mass = _integral(np.full_like(t, alpha), t, r) / self._mass
-        return torch.as_tensor(mass, dtype=torch.double).clamp(0, 1)
+        return torch.from_numpy(mass).clamp(0, 1).reshape(xi.shape)
 
 
-_LOG_ROOT = math.log(2 * math.pi) / 2
-
-
-def _narrow(a: np.ndarray, b: np.ndarray) -> np.ndarray | np.bool:
+def _narrow(a: Array, b: Array) -> Bool[np.ndarray, " n"]:
     """Where exp(-t^2 / 2) changes by less than a factor of about e: differences would cancel."""
     with np.errstate(invalid="ignore"):
         return (b - a) * np.maximum(1, np.maximum(np.abs(a), np.abs(b))) < 1
 
 
-def _integral(a: np.ndarray, b: np.ndarray, r: float) -> np.ndarray:
+def _integral(a: Array, b: Array, r: float) -> Array:
     """int_a^b exp(-(t^2 - r^2) / 2) dt, r the point nearest to 0 of an interval around (a, b)."""
     t, weights = leggauss(16)
     narrow = _narrow(a, b)
-    low, high = np.where(narrow, a, 0), np.where(narrow, b, 0)
+    low, high = np.where(narrow, a, r), np.where(narrow, b, r)
     half = (high - low)[..., None] / 2
     points = low[..., None] + half * (1 + t)
     by_points = (np.exp(-0.5 * (points - r) * (points + r)) * half) @ weights
@@ -157,16 +161,12 @@ def _integral(a: np.ndarray, b: np.ndarray, r: float) -> np.ndarray:
     return np.where(narrow, by_points, _tail(near, r) - _tail(far, r))
 
 
-def _tail(a: np.ndarray, r: float) -> np.ndarray:
+def _tail(a: Array, r: float) -> Array:
     """int_a^inf exp(-(t^2 - r^2) / 2) dt for a >= |r|."""
-    finite = np.where(np.isfinite(a), a, 0)
-    value = (
-        ROOT * np.exp(-0.5 * (finite - abs(r)) * (finite + abs(r))) * erfcx(finite / math.sqrt(2))
-    )
-    return np.where(np.isfinite(a), value, 0)
+    return ROOT * np.exp(-0.5 * (a - abs(r)) * (a + abs(r))) * erfcx(a / math.sqrt(2))
 
 
-def _beyond(a: float, s: np.ndarray, r: float) -> np.ndarray:
+def _beyond(a: float, s: Array, r: float) -> Complex128[np.ndarray, " n"]:
     """int_a^inf exp(i s t - (t^2 - r^2) / 2) dt for a >= 0.
 
     = sqrt(pi / 2) exp((r^2 - a^2) / 2 + i a s) w((s + i a) / sqrt 2), and |w| <= 1 for a >= 0.

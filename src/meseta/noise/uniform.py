@@ -18,7 +18,7 @@ from meseta.noise.law import (
     wave,
     widths_in_dimension,
 )
-from meseta.noise.parameters import WidthOfX, read_flag, read_mean, read_width_of_x
+from meseta.noise.parameters import Flag, WidthOfX, read_flag, read_mean, read_width_of_x
 
 
 @dataclass(frozen=True, init=False)
@@ -36,7 +36,7 @@ class Uniform:
     width: WidthOfX | None
 
     def __init__(
-        self, half_width: Width | WidthOfX, mean: Width = 0.0, relative: bool = False
+        self, half_width: Width | WidthOfX, mean: Width = 0.0, relative: Flag = False
     ) -> None:
         relative = read_flag("Uniform relative", relative)
         width = read_width_of_x("Uniform", half_width, mean, relative)
