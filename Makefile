@@ -20,7 +20,7 @@ bench: .venv/installed
 
 bench-speed: .venv/installed
 	$(BIN)/python benchmarks/step.py
-	$(BIN)/python benchmarks/methods.py
+	$(BIN)/meseta bench run timing --runs 5 --output bench-speed
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meseta needs Python 3.11 or newer; set PYTHON=python3.x")'
@@ -29,4 +29,4 @@ bench-speed: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv demo
+	rm -rf .venv demo bench-results bench-speed

@@ -1,5 +1,7 @@
 """Made-up records of runs, for what reads records."""
 
+import json
+
 import numpy as np
 
 from meseta.bench.job import Job
@@ -7,19 +9,26 @@ from meseta.bench.records import RunRecord
 
 
 def made_up(
-    problem="gmm", method="rkg", seed=0, regret=(1e-1, 1e-2), *, prior="default", state="complete"
+    problem="gmm",
+    method="rkg",
+    seed=0,
+    regret=(1e-1, 1e-2),
+    *,
+    prior="default",
+    state="complete",
+    dimension=2,
 ):
-    """A run that started with two points in two dimensions and had these regrets afterwards."""
+    """A run that started with two points and had these regrets afterwards."""
     regret = np.array(regret, dtype=np.float64)
     m = len(regret)
     name, *options = method.split(":")
-    pairs = tuple((key, int(value)) for key, value in (o.split("=") for o in options))
+    pairs = tuple((key, json.loads(value)) for key, value in (o.split("=") for o in options))
     return RunRecord(
         job=Job(problem, name, pairs, seed, prior, m + 1),
         state=state,
-        x=np.random.default_rng(seed).uniform(size=(m + 1, 2)),
+        x=np.random.default_rng(seed).uniform(size=(m + 1, dimension)),
         y=np.arange(m + 1.0),
-        recommended=np.tile([0.1, 0.2], (m, 1)),
+        recommended=np.full((m, dimension), 0.1),
         value=1 - regret,
         regret=regret,
         distance=3 * regret,

@@ -78,6 +78,20 @@ def test_a_small_experiment_from_one_command(tmp_path):
     assert "| uu-ei" in (tmp_path / "results.md").read_text()
 
 
+def test_records_are_packed_and_nothing_is_done_again(tmp_path):
+    command = ("run", "quick", *SMALL, "--no-figures", "--output", tmp_path)
+    assert call(*command).exit_code == 0
+    packed = call("pack", "--output", tmp_path)
+    assert packed.exit_code == 0, packed.output
+    assert packed.output.count("kB ->") == 2
+    files = sorted(path.name for path in (tmp_path / "runs" / "sin-linear").iterdir())
+    assert files == ["ei.jsonl.gz", "sobol.jsonl.gz"]
+    assert "nothing has been added" in call("pack", "--output", tmp_path).output
+    assert call(*command).exit_code == 0
+    assert "4 of 4 complete" in call("status", "--output", tmp_path).output
+    assert sorted(p.name for p in (tmp_path / "runs" / "sin-linear").iterdir()) == files
+
+
 def test_pictures_need_no_runs(tmp_path):
     result = call("run", "schematic", "--output", tmp_path)
     assert result.exit_code == 0
@@ -115,6 +129,7 @@ def test_failed_runs_are_told_and_retried_on_demand(tmp_path, monkeypatch):
         (["figures", "sinthetic"], "did you mean 'synthetic'"),
         (["table"], "has no experiments"),
         (["page"], "has no experiments"),
+        (["pack"], "has no experiments"),
         (["table", "gravity"], "no runs of 'gravity'"),
         (["wun"], "No such command"),
     ],

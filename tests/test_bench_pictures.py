@@ -9,17 +9,18 @@ import torch
 
 from bench_records import made_up
 from meseta.bench import timing
+from meseta.bench.cost import cost_of, cost_paragraph
 from meseta.bench.figures import convergence, draw_figures
 from meseta.bench.gallery import draw_gallery
 from meseta.bench.gravity_picture import examples
 from meseta.bench.page import command, page, tables, write_page
 from meseta.bench.pictures import draw
 from meseta.bench.plan import keep_plan, make_plan
-from meseta.bench.records import append_run
+from meseta.bench.records import append_run, failed
 from meseta.bench.schematic import draw_schematic, schematic
 from meseta.bench.statistics import curve
 from meseta.bench.style import STYLES, styles_of, title_of
-from meseta.bench.tables import markdown
+from meseta.bench.tables import markdown, regret_tables, scientific
 from meseta.bench.timing import Timing, measure, take_timings, timings
 from meseta.methods import names
 from meseta.problems import flight, get
@@ -177,7 +178,7 @@ def test_the_page_has_the_numbers(tmp_path):
     )
     for runs in (ei, rkg, nes):
         complete = [r for r in runs if r.state == "complete"]
-        assert f"{np.median([r.regret[-1] for r in complete]):.1e}" in text
+        assert scientific(np.median([r.regret[-1] for r in complete])) in text
     assert "of sorts" in text
     assert "1 runs failed" in text
     assert re.search(r"\| nes-ep +\| +1.00 \| +1.00 to 1.00 \|", text)
@@ -226,6 +227,62 @@ def test_tables_are_aligned():
         "| long one |     1 |",
         "| b        | 23456 |",
     ]
+
+
+def test_medians_have_a_row_for_each_method_and_a_column_for_each_problem():
+    """made_up starts with two points, so these four regrets end after five evaluations."""
+    plan = a_plan("quick", methods=("ei", "rkg"))
+    records = [
+        made_up(problem, method, seed, [half, 1, 1, end])
+        for problem, scale in (("sin-linear", 1.0), ("gmm", 100.0))
+        for method, half, end in (("ei", 0.3, 0.02), ("rkg", 0.4, 0.0024 * scale))
+        for seed in range(2 if (problem, method) == ("gmm", "ei") else 3)
+    ]
+    assert regret_tables(plan, records) == [
+        "At the end (25th to 75th percentile), the lowest in bold. "
+        "Runs of each method: 3 on sin-linear, 2 to 3 on gmm.",
+        "",
+        "| method |         sin-linear, 5 ev. |                gmm, 5 ev. |",
+        "| ------ | ------------------------: | ------------------------: |",
+        "| ei     |     2.0e-2 (2e-2 to 2e-2) | **2.0e-2** (2e-2 to 2e-2) |",
+        "| rkg    | **2.4e-3** (2e-3 to 2e-3) |     2.4e-1 (2e-1 to 2e-1) |",
+        "",
+        "After half of the evaluations:",
+        "",
+        "| method | sin-linear, 2 ev. | gmm, 2 ev. |",
+        "| ------ | ----------------: | ---------: |",
+        "| ei     |        **3.0e-1** | **3.0e-1** |",
+        "| rkg    |            4.0e-1 |     4.0e-1 |",
+    ]
+    same = [r for r in records if r.job.problem == "sin-linear"]
+    assert "3 runs of each method on each problem." in regret_tables(plan, same)[0]
+
+
+def test_short_numbers():
+    assert [scientific(v) for v in (1.234e-4, 9.96e-11, 12.0, 0.0)] == [
+        "1.2e-4",
+        "1.0e-10",
+        "1.2e1",
+        "0.0e0",
+    ]
+    assert scientific(3.7e-5, 0) == "4e-5"
+
+
+def test_the_cost_of_a_campaign():
+    """made_up with 4 regrets: 4 fits of 0.2 s, 3 suggestions of 0.1, 4 recommendations of 0.05."""
+    records = [made_up(method=m, regret=[1.0] * 4) for m in ("ei", "rkg", "sobol", "nes-ep")]
+    records[1] = replace(records[1], seconds={**records[1].seconds, "suggest": np.full(3, 2.0)})
+    broken = made_up(method="ei", regret=[1.0] * 4, state="failed")
+    cost = cost_of([*records, broken, failed(broken.job, "lost")])
+    assert cost.iterations == 15
+    assert cost.by_part == pytest.approx({"fit": 4.0, "suggest": 7.2, "recommend": 1.0})
+    assert cost.by_method == pytest.approx({"ei": 2.6, "rkg": 7.0, "sobol": 1.3, "nes-ep": 1.3})
+    assert cost_paragraph([*records, broken]) == (
+        "All 15 iterations together took 12 s of compute, 813 s for every 1000, evaluations of f "
+        "left out: fit 33 %, suggest 59 %, recommend 8 %. "
+        "Most of it went to rkg 57 %, ei 21 %, sobol 11 %."
+    )
+    assert "No iteration" in cost_paragraph([failed(broken.job, "lost")])
 
 
 def test_timings_take_turns_and_are_not_repeated(tmp_path, monkeypatch):

@@ -127,6 +127,19 @@ def test_comparisons_are_paired_and_know_which_differences_are_real():
     assert mirrored.verdict == "nes-ep is better"
 
 
+def test_a_difference_points_where_the_test_leans():
+    """Ten small losses and nine big wins: ranks 1 to 10 against 11 to 19, so 80 in favour."""
+    ratios = np.r_[1 - np.arange(1, 11) / 1e3, 10.0 ** np.arange(1, 10)]
+    ratios = np.r_[ratios, np.ones(5)]  # ties
+    base = np.full(24, 1e-9)
+    records = [*runs_of("nes-ep", base), *runs_of("ei", base * ratios)]
+    (found,) = compare(records, "nes-ep")
+    assert (found.wins, found.losses, found.balance) == (9, 10, 80)
+    assert found._replace(p_holm=0.01).verdict == "nes-ep is better"
+    assert found._replace(p_holm=0.01, balance=-80.0).better == "ei"
+    assert found._replace(p_holm=0.5).better is None
+
+
 def test_only_common_seeds_are_compared_and_rounding_is_a_tie():
     records = runs_of("nes-ep", [1e-14, 1e-3, 1e-3])[:2] + runs_of("ei", [FLOOR / 7, 1e-2, 1.0])
     (found,) = compare(records, "nes-ep")

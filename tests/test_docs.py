@@ -1,6 +1,5 @@
 """README, docs and examples are executed, so that they can't rot."""
 
-import json
 import re
 import runpy
 import subprocess
@@ -50,28 +49,6 @@ def test_the_benchmark_runs_on_a_small_case(capsys, monkeypatch):
     model, _ = step["fit_surrogate"](X, y, bounds)
     step["nes_step"](clock, model, bounds, 0)
     assert set(step["PARTS"]) <= set(clock.seconds)
-
-
-def test_the_benchmark_of_the_methods_runs_on_a_small_case(capsys, monkeypatch):
-    monkeypatch.setattr(
-        "sys.argv",
-        ["methods.py", "--functions", "1", "--evaluations", "5", "--methods", "ei", "rkg"],
-    )
-    runpy.run_path(str(ROOT / "benchmarks" / "methods.py"))["main"]()
-    assert "Robust KG" in capsys.readouterr().out
-
-
-def test_the_benchmark_of_regret_keeps_what_it_has(capsys, tmp_path):
-    regret = runpy.run_path(str(ROOT / "benchmarks" / "regret.py"))
-    regret["EVALUATIONS"]["sin-linear"] = 6
-    record = regret["run"]("sin-linear", 'nes-ep{"num_max_values": 2}', 0)
-    assert len(record["regret"]) == 4
-    assert len(record["X"]) == 6
-    file = tmp_path / "runs.jsonl"
-    file.write_text(json.dumps(record) + "\n")
-    assert regret["read"](file) == [record]
-    regret["table"](regret["read"](file))
-    assert "nes-ep" in capsys.readouterr().out
 
 
 def test_importing_the_package_does_not_import_torch():

@@ -482,3 +482,9 @@ def test_gravity_refuses_what_it_does_not_know():
         flight.trajectory(math.nan, 4.5)
     with pytest.raises(ValueError, match=r"got \[46.0, 4.5\]; move the design into the box"):
         p.g([[0.0, 4.5], [46.0, 4.5]])
+
+
+@pytest.mark.parametrize("name", ["rkhs", "gmm", "hartmann3"])
+def test_every_problem_plots_itself(name):
+    figure = get(name).plot(resolution=12)
+    assert {1: 1, 2: 3, 3: 3}[get(name).dimension] == len(figure.axes)  # maps have a colour bar

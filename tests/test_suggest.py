@@ -1,6 +1,8 @@
 """Fit, suggest and recommend: one iteration, and a whole loop of them."""
 
+import json
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -8,8 +10,12 @@ import torch
 from gp_models import normal, tensor, uniform, unit_box
 from meseta import Independent, Normal, Uniform
 from meseta.gp import RobustPosterior, fit_surrogate
+from meseta.gp.fit import Hyperparameters
+from meseta.problems import get
 from meseta.recommend import nominal, recommend
 from meseta.suggest import suggest
+
+DATA = Path(__file__).parent / "data"
 
 
 def sin_linear(x):
@@ -129,3 +135,18 @@ def test_the_loop_finds_the_plateau_and_not_the_needle():
     weight = weight / weight.sum()
     exact = sin_linear((best.x + xi)[:, None]) @ weight
     assert exact.item() == pytest.approx(1.0420977, abs=1e-4)
+
+
+def test_a_fit_that_starts_on_a_plateau_is_repeated():
+    """At the least noise variance the posterior of the hyper-parameters is flat."""
+    told = json.loads((DATA / "stuck_fit.json").read_text())
+    X, y = torch.tensor(told["x"]).double()[:, None], torch.tensor(told["y"]).double()
+    bounds = torch.as_tensor(get("rkhs").bounds)
+    _, cold = fit_surrogate(X, y, bounds)
+    stuck = Hyperparameters(
+        *(torch.tensor(v).double() for v in ([0.0711], 0.8, 1.0000006e-8)),
+        cold.hyperparameters.mean,
+    )
+    _, info = fit_surrogate(X, y, bounds, previous=stuck)
+    assert info.log_posterior == pytest.approx(cold.log_posterior, abs=1e-3)
+    assert info.warm

@@ -155,10 +155,34 @@ def table(
 
 
 @bench.command()
+def claims(output: Output = FOLDER) -> None:
+    """The paper's claims, each with what the records say of it."""
+    _plans(None, output)
+    with _failures():
+        from meseta.bench.claims import claim_lines
+
+        _echo(claim_lines(output))
+
+
+@bench.command()
 def page(output: Output = FOLDER) -> None:
     """Write the results page, from the records alone."""
     _plans(None, output)
     _write_page(output)
+
+
+@bench.command()
+def pack(output: Output = FOLDER) -> None:
+    """Make the records small, to keep them in a repository; a campaign can go on all the same."""
+    _plans(None, output)
+    with _failures():
+        from meseta.bench.packing import pack as pack_folder
+
+        packed = pack_folder(output)
+        for path, before, after in packed:
+            typer.echo(f"{path}  {before / 1e3:.0f} kB -> {after / 1e3:.0f} kB")
+        if not packed:
+            typer.echo("nothing has been added since the last time")
 
 
 def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed: bool) -> int:

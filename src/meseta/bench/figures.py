@@ -16,7 +16,8 @@ from meseta.bench.plan import Plan
 from meseta.bench.records import RunRecord
 from meseta.bench.run import problem_of
 from meseta.bench.statistics import FLOOR, Curve, curve, groups
-from meseta.bench.style import PANEL_HEIGHT, RC, WIDTH, Style, styles_of, title_of
+from meseta.bench.style import RC, Style, styles_of, title_of
+from meseta.problems.plot import PANEL_HEIGHT, WIDTH
 
 AXIS_TITLES: dict[Metric, str] = {
     "regret": "inference regret",

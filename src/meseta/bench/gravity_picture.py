@@ -75,4 +75,6 @@ def draw_trajectories(axis: Axes, launches: list[Launch]) -> None:
         axis.plot([place.real], [place.imag], "o", color="black", markersize=2 + mass**0.5)
         axis.annotate(name, (place.real, place.imag), xytext=(3, 4), textcoords="offset points")
     axis.set(xlim=(-0.5, 10.5), ylim=(-3, 3), xlabel="x-position", ylabel="y-position")
-    axis.legend(loc="lower left", fontsize=6, frameon=False, ncols=2)
+    axis.legend(
+        loc="lower left", fontsize=6, frameon=False, ncols=2, columnspacing=0.8, handlelength=1.2
+    )

@@ -63,6 +63,11 @@ def read_method(label: str) -> tuple[str, tuple[tuple[str, Option], ...]]:
     return name, tuple(sorted(kept.items()))
 
 
+def plain_label(label: str) -> str:
+    """Without options that are the method's defaults, as plans and records have it."""
+    return write_method(*read_method(label))
+
+
 def _value(text: str) -> Option:
     try:
         value = json.loads(text)

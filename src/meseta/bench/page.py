@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from meseta.bench.campaign import progress
-from meseta.bench.job import read_method, write_method
+from meseta.bench.claims import claim_section
+from meseta.bench.cost import cost_paragraph
+from meseta.bench.job import plain_label
 from meseta.bench.plan import Plan, kept_plans
 from meseta.bench.records import RunRecord
 from meseta.bench.tables import (
@@ -13,7 +15,7 @@ from meseta.bench.tables import (
     cost_table,
     failure_table,
     rank_table,
-    regret_table,
+    regret_tables,
     timing_table,
 )
 from meseta.bench.timing import timings
@@ -29,7 +31,7 @@ def write_page(folder: Path) -> Path:
 
 
 def page(folder: Path) -> list[str]:
-    lines = ["# Results of `meseta bench`", ""]
+    lines = ["# Results of `meseta bench`", "", *claim_section(folder)]
     for plan in kept_plans(folder):
         lines += section(folder, plan)
     pictures = [p for name in ("schematic", "gallery") for p in _pictures(folder, name)]
@@ -62,12 +64,12 @@ def summary(
     """The tables of an experiment."""
     usual = plan.of.reference if plan.of.reference in plan.methods else plan.methods[0]
     return [
-        *(f"{level} Median inference regret", "", *regret_table(plan, records), ""),
-        *("After half of the evaluations, and at the end (25th to 75th percentile).", ""),
+        *(f"{level} Median inference regret", "", *regret_tables(plan, records), ""),
         *(f"{level} Mean rank", "", *rank_table(records), ""),
         f"{level} Which differences are real",
         *("", *comparison_table(records, reference or usual), ""),
         *(f"{level} Time per iteration in these runs", "", *cost_table(plan, records), ""),
+        *(cost_paragraph(records), ""),
     ]
 
 
@@ -87,7 +89,7 @@ def command(plan: Plan) -> str:
     """What to type to get a plan."""
     usual, words = plan.of, ["meseta bench run", plan.experiment]
     # labels in a plan are without options that are the default
-    if set(plan.methods) != set(_plain(usual.methods)):
+    if set(plan.methods) != {plain_label(label) for label in usual.methods}:
         words.append(f"--methods {','.join(plan.methods)}")
     if set(plan.problems) != set(usual.problems):
         words.append(f"--problems {','.join(plan.problems)}")
@@ -145,7 +147,3 @@ def _pictures(folder: Path, name: str) -> list[str]:
 
 def _reproduce(plan: Plan) -> list[str]:
     return ["```sh", command(plan), "```", ""]
-
-
-def _plain(labels: Sequence[str]) -> list[str]:
-    return [write_method(*read_method(label)) for label in labels]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from meseta.bench.experiments import EXPERIMENTS, Experiment
-from meseta.bench.job import Job, read_method, write_method
+from meseta.bench.job import Job, plain_label, read_method
 from meseta.boundary import unknown
 from meseta.problems import names as problem_names
 
@@ -68,7 +68,7 @@ def make_plan(
     if experiment not in EXPERIMENTS:
         raise ValueError(unknown("experiment", experiment, EXPERIMENTS))
     usual = EXPERIMENTS[experiment]
-    labels = [write_method(*read_method(label)) for label in methods or usual.methods]
+    labels = [plain_label(label) for label in methods or usual.methods]
     plan = Plan(
         experiment,
         tuple(dict.fromkeys(problems or usual.problems)),
@@ -103,7 +103,10 @@ def keep_plan(folder: Path, plan: Plan) -> Plan:
         )
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
+    with unfinished.open("w", encoding="utf-8") as file:
+        file.write(json.dumps(asdict(plan), indent=1) + "\n")
+        file.flush()
+        os.fsync(file.fileno())  # or a power cut could leave the name without the content
     os.replace(unfinished, path)
     return plan
 

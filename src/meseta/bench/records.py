@@ -1,16 +1,19 @@
 """Finished runs on disk: JSON lines, one file for each problem and method.
 
 Only one process writes. A line is written at once and synced, so that a kill tears at most the
-last line of a file; readers ignore it, and the next writer removes it.
+last line of a file; readers ignore it, and the next writer removes it. Packed lines stand in a
+file beside theirs, METHOD.jsonl.gz, see `packing`.
 """
 
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -95,21 +98,32 @@ POINTS = ("x", "recommended")
 ARRAYS = (*POINTS, "y", "value", "regret", "distance", "distance_in_box")
 
 
+class Line(NamedTuple):
+    """A record as it stands in its file, and what it says."""
+
+    text: bytes
+    record: dict[str, Any]
+
+
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
     """The records of a file; a torn last line is left out, any other damage is an error."""
-    if not path.exists():
-        return
-    *lines, last = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines, start=1):
-        try:
-            yield json.loads(line)
-        except ValueError as error:
-            raise ValueError(
-                f"line {number} of {path} is no record ({error}); if you know why, delete it: "
-                "the run will be repeated"
-            ) from error
+    return (line.record for line in whole_lines(path))
+
+
+def whole_lines(path: Path) -> Iterator[Line]:
+    """Packed ones, then those appended since; a kill while packing leaves some in both files."""
+    # in this order: what is packed meanwhile comes twice instead of never
+    plain, packed = _bytes(path) or b"", _bytes(packed_path(path))
+    if packed is not None:
+        yield from _parsed(packed_path(path), _unpacked(packed_path(path), packed))
+    whole, newline, last = plain.rpartition(b"\n")
+    yield from _parsed(path, whole + newline)
     if _is_record(last):
-        yield json.loads(last)
+        yield Line(last, json.loads(last))
+
+
+def packed_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.gz")
 
 
 def append_line(path: Path, record: dict[str, Any]) -> None:
@@ -195,6 +209,35 @@ def _rounded(values: Float64[np.ndarray, "..."], digits: int = DIGITS) -> Any:
     if values.ndim > 1:
         return [_rounded(row, digits) for row in values]
     return [float(f"{value:.{digits}g}") for value in values.tolist()]
+
+
+def _bytes(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+
+
+def _unpacked(path: Path, content: bytes) -> bytes:
+    try:
+        if not content:
+            raise EOFError("it is empty")
+        return gzip.decompress(content)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(
+            f"{path} is damaged ({error}); put back a copy, or delete it: its runs will be repeated"
+        ) from error
+
+
+def _parsed(path: Path, content: bytes) -> Iterator[Line]:
+    for number, text in enumerate(content.split(b"\n")[:-1], start=1):
+        try:
+            yield Line(text, json.loads(text))
+        except ValueError as error:
+            raise ValueError(
+                f"line {number} of {path} is no record ({error}); if you know why, delete it: "
+                "the run will be repeated"
+            ) from error
 
 
 def _is_record(line: bytes) -> bool:

@@ -12,10 +12,11 @@ from matplotlib.figure import Figure
 
 from meseta.acquisition.nes import NoisyInputEntropySearch
 from meseta.bench.figures import save
-from meseta.bench.style import PANEL_HEIGHT, RC, WIDTH
+from meseta.bench.style import RC
 from meseta.gp.known import known_surrogate
 from meseta.problems import Problem, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
+from meseta.problems.plot import PANEL_HEIGHT, WIDTH
 
 BLUE, GREEN, RED = "#0072B2", "#009E73", "#D55E00"
 # A function whose nominal and robust optima lie apart, with data that leave room for both.

@@ -40,14 +40,20 @@ class Comparison(NamedTuple):
     ties: int
     losses: int
     ratio: float  # median over pairs of the method's regret by that of the reference
+    balance: float  # sum of signed ranks, positive where the reference is better
     p: float  # Wilcoxon signed-rank test on the logarithms, two-sided
     p_holm: float  # the same, corrected for all comparisons made together
 
     @property
-    def verdict(self) -> str:
+    def better(self) -> str | None:
+        """Who is, if that is shown: the side the test leans to, which may win fewer pairs."""
         if self.p_holm >= LEVEL:
-            return "no difference shown"
-        return f"{self.reference if self.wins > self.losses else self.method} is better"
+            return None
+        return self.reference if self.balance > 0 else self.method
+
+    @property
+    def verdict(self) -> str:
+        return f"{self.better} is better" if self.better else "no difference shown"
 
 
 class Rank(NamedTuple):
@@ -84,6 +90,10 @@ def halfway(curve: Curve) -> int:
     return max(0, int(curve.evaluations[-1] // 2 - curve.evaluations[0]))
 
 
+def at_the_end(curve: Curve) -> int:
+    return len(curve.median) - 1
+
+
 def final_log_regret(runs: Sequence[RunRecord]) -> dict[int, float]:
     """log10 of the last regret by seed."""
     return {r.job.seed: float(np.log10(max(r.regret[-1], FLOOR))) for r in runs}
@@ -104,6 +114,12 @@ def compare(records: Sequence[RunRecord], reference: str) -> list[Comparison]:
                 found.append(_compared(problem, method, reference, difference))
     corrected = holm([comparison.p for comparison in found])
     return [c._replace(p_holm=p) for c, p in zip(found, corrected, strict=True)]
+
+
+def rank_balance(difference: Float64[np.ndarray, " n"]) -> float:
+    """The sum whose distance from 0 the test judges; ties left out."""
+    different = difference[difference != 0]
+    return float((np.sign(different) * rankdata(np.abs(different))).sum())
 
 
 def signed_rank(difference: Float64[np.ndarray, " n"]) -> float:
@@ -162,6 +178,7 @@ def _compared(
         ties=int((difference == 0).sum()),
         losses=int((difference < 0).sum()),
         ratio=float(10 ** np.median(difference)),
+        balance=rank_balance(difference),
         p=p,
         p_holm=p,
     )

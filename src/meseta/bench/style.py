@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 from meseta import methods
 from meseta.bench.job import read_method
 
-# One column of the paper is 3.25 inches wide, two are 6.75.
-WIDTH, PANEL_HEIGHT = 6.75, 2.1
 RC: dict[Any, Any] = {
     "font.size": 8,
     "axes.titlesize": 8,

@@ -1,6 +1,6 @@
 """What the records say, as tables in Markdown that a terminal shows well too."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from statistics import mean, median, stdev
 
 import numpy as np
@@ -9,7 +9,9 @@ from meseta.bench.plan import Plan
 from meseta.bench.records import RunRecord
 from meseta.bench.statistics import (
     Comparison,
+    Curve,
     Rank,
+    at_the_end,
     compare,
     curve,
     fewest_pairs,
@@ -37,32 +39,29 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [line(head), line(rule), *map(line, rows)]
 
 
-def regret_table(plan: Plan, records: Sequence[RunRecord]) -> list[str]:
-    """Median regret after half of the evaluations and at the end, with quartiles of the latter."""
+def scientific(value: float, digits: int = 1) -> str:
+    """1.2e-4: short, so that many stand beside each other."""
+    mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def regret_tables(plan: Plan, records: Sequence[RunRecord]) -> list[str]:
+    """Medians at the end with their quartiles, and after half of the evaluations."""
     found = groups(records)
-    problems = [problem for problem in plan.problems if problem in found]
-    head, columns = ["method"], []
-    for problem in problems:
-        curves = {label: curve(runs) for label, runs in found[problem].items()}
-        some = next(iter(curves.values()))
-        half = halfway(some)
-        head += [f"{problem}, {some.evaluations[half]:.0f}", f"{some.evaluations[-1]:.0f}", "runs"]
-        columns.append(
-            {
-                label: [
-                    f"{c.median[half]:.1e}",
-                    f"{c.median[-1]:.1e} ({c.lower[-1]:.0e} to {c.upper[-1]:.0e})",
-                    str(c.runs),
-                ]
-                for label, c in curves.items()
-            }
-        )
-    missing = ["", "", "0"]
-    rows = [
-        [label, *(cell for column in columns for cell in column.get(label, missing))]
-        for label in plan.methods
+    curves = {
+        problem: {label: curve(runs) for label, runs in found[problem].items()}
+        for problem in plan.problems
+        if problem in found
+    }
+    return [
+        f"At the end (25th to 75th percentile), the lowest in bold. {_runs(curves)}",
+        "",
+        *_medians(plan, curves, at_the_end, quartiles=True),
+        "",
+        "After half of the evaluations:",
+        "",
+        *_medians(plan, curves, halfway, quartiles=False),
     ]
-    return markdown(head, rows)
 
 
 def rank_table(records: Sequence[RunRecord]) -> list[str]:
@@ -149,6 +148,48 @@ def failure_table(records: Sequence[RunRecord]) -> list[str]:
     count = sum(r.warnings for r in records)
     lines.append(f"{len(failed)} runs failed. {warned} runs had {count} warnings.")
     return lines
+
+
+def _medians(
+    plan: Plan,
+    curves: dict[str, dict[str, Curve]],
+    when: Callable[[Curve], int],
+    *,
+    quartiles: bool,
+) -> list[str]:
+    """One row for each method, one column for each problem, with its number of evaluations."""
+    head, columns = ["method"], []
+    for problem, by_label in curves.items():
+        some = next(iter(by_label.values()))
+        at = when(some)
+        head.append(f"{problem}, {some.evaluations[at]:.0f} ev.")
+        lowest = min(c.median[at] for c in by_label.values())
+        columns.append(
+            {
+                label: _median(c, at, bold=bool(c.median[at] == lowest), quartiles=quartiles)
+                for label, c in by_label.items()
+            }
+        )
+    rows = [[label, *(column.get(label, "") for column in columns)] for label in plan.methods]
+    return markdown(head, rows)
+
+
+def _median(c: Curve, at: int, *, bold: bool, quartiles: bool) -> str:
+    mark = "**" if bold else ""
+    low, high = scientific(c.lower[at], 0), scientific(c.upper[at], 0)
+    around = f" ({low} to {high})" if quartiles else ""
+    return f"{mark}{scientific(c.median[at])}{mark}{around}"
+
+
+def _runs(curves: dict[str, dict[str, Curve]]) -> str:
+    """How many runs stand behind a table; one number if it is the same for all."""
+    spans = {}
+    for problem, by_label in curves.items():
+        counts = sorted({c.runs for c in by_label.values()})
+        spans[problem] = " to ".join(map(str, dict.fromkeys([counts[0], counts[-1]])))
+    if len(set(spans.values())) == 1:
+        return f"{spans.popitem()[1]} runs of each method on each problem."
+    return f"Runs of each method: {', '.join(f'{span} on {p}' for p, span in spans.items())}."
 
 
 def _comparison_row(c: Comparison) -> list[str]:

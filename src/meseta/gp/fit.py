@@ -87,6 +87,14 @@ def fit_surrogate(
         _set(model, previous)
     messages: list[str] = []
     value, iterations = _fit(model, messages)
+    if messages and previous is not None:
+        # it may have started where everything is flat, such as at the least noise variance
+        cold, again = _build(X, y, bounds, noise, prior, noise_variance), list[str]()
+        other, more = _fit(cold, again)
+        iterations, messages = iterations + more, [*messages, *again]
+        if not value >= other:
+            model, value = cold, other
+            messages.append("the fit was repeated from its usual start, and that was better")
     return model, FitInfo(
         _get(model, inferred=noise_variance is None),
         value,

@@ -2,13 +2,18 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, final
+from typing import TYPE_CHECKING, Literal, final
 
 import numpy as np
 from jaxtyping import Float64
 from numpy.typing import ArrayLike
 
 from meseta.noise import Normal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+else:  # loaded when somebody plots
+    Figure = object
 
 # of points (m, d); declared `...`, since those of `Problem` take whatever becomes such an array
 Function = Callable[..., Float64[np.ndarray, " m"]]
@@ -64,6 +69,16 @@ class Problem:
     def regret(self, x: ArrayLike) -> Float64[np.ndarray, " m"]:
         """|g(x) - g*|."""
         return np.abs(self.g(x) - self.g_star)
+
+    def plot(self, resolution: int = 120) -> Figure:
+        """A Matplotlib figure of f and g: curves, maps, or slices through the robust optimum."""
+        try:
+            from meseta.problems.plot import draw
+        except ImportError as error:
+            raise RuntimeError(
+                f"plots need matplotlib ({error}); install it with: pip install 'meseta[bench]'"
+            ) from error
+        return draw(self, resolution)
 
 
 @final
