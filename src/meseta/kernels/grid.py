@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -75,8 +76,8 @@ class Grid:
 def placed_grid(base: Factor, placed: Placed, span: Interval, lengthscale: float) -> Grid:
     """The grid of one parameter whose designs lie in `span`."""
     reach = placed.reach(span)
-    nodes, table = _table(placed, span, reach, _size(reach, lengthscale))
-    weights = Table(span, table) if table is not None else Direct(placed, reach, len(nodes))
+    nodes, tables = _tables(placed, span, reach, _size(reach, lengthscale))
+    weights = Direct(placed, reach, len(nodes)) if tables is None else Pieces(tables)
     return Grid(base, nodes[:, None], weights)
 
 
@@ -101,9 +102,23 @@ class Table:
 
     def __call__(self, x: Float[Tensor, "*batch m 1"]) -> Float[Tensor, "*batch m r"]:
         if len(self.coefficients) == 1:  # wherever x is, an environment is what it is
-            return self.coefficients.expand(*x.shape[:-1], -1)
+            return self.coefficients + 0.0 * x
         unit = _to_unit(x[..., 0], self.span).clamp(-1, 1)
         return _chebyshev(unit, len(self.coefficients)) @ self.coefficients
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Tables side by side, from kink to kink."""
+
+    tables: tuple[Table, ...]
+
+    def __call__(self, x: Float[Tensor, "*batch m 1"]) -> Float[Tensor, "*batch m r"]:
+        first, *others = self.tables
+        value = first(x)
+        for table in others:
+            value = torch.where(x >= table.span[0], table(x), value)
+        return value
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,10 +135,10 @@ class Direct:
 
 
 @lru_cache(maxsize=256)
-def _table(
+def _tables(
     placed: Placed, span: Interval, reach: Interval, size: int
-) -> tuple[Float[Tensor, " r"], Float[Tensor, "s r"] | None]:
-    """The nodes, and the coefficients of lambda(x); None where x has no smooth weights.
+) -> tuple[Float[Tensor, " r"], tuple[Table, ...] | None]:
+    """The nodes, and lambda(x) from kink to kink; None where it has no smooth pieces.
 
     Kept, since it depends on no lengthscale: a run computes it a few times only.
     """
@@ -131,17 +146,27 @@ def _table(
     if not placed.smooth:
         return nodes, None
     if placed.kind == "replace":
-        return nodes, expected_polynomials(placed, nodes[:1], reach, size) @ _transform(size)
+        weights = expected_polynomials(placed, nodes[:1], reach, size) @ _transform(size)
+        return nodes, (Table(span, weights),)
+    ends = [span[0], *placed.kinks(span), span[1]]
+    wide = [(a, b) for a, b in pairwise(ends) if b - a > 1e-9 * (span[1] - span[0])]
+    return nodes, tuple(Table(piece, _coefficients(placed, piece, reach, size)) for piece in wide)
+
+
+def _coefficients(
+    placed: Placed, piece: Interval, reach: Interval, size: int
+) -> Float[Tensor, "s r"]:
+    """Of lambda(x) over a piece, until the last ones are rounding."""
     num = size if placed.polynomial else 2 * size
     while True:
-        x = _from_unit(_points(num), span)
+        x = _from_unit(_points(num), piece)
         averages = expected_polynomials(placed, x, reach, size)
         coefficients = _transform(num) @ averages @ _transform(size)
         height = coefficients.abs().amax(-1)
         rounding = height <= ACCURACY * height.max()
         if placed.polynomial or rounding[-num // 8 :].all() or num >= MOST_COEFFICIENTS:
             last = (height > 1e-17 * height.max()).nonzero().max()
-            return nodes, coefficients[: int(last) + 1]
+            return coefficients[: int(last) + 1]
         num = 2 * num
 
 

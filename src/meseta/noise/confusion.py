@@ -1,6 +1,8 @@
 """Categories that may be taken for one another."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import torch
 from jaxtyping import Complex, Float
@@ -12,7 +14,13 @@ from meseta.noise.normal import Normal
 Matrix = tuple[tuple[float, ...], ...]
 
 
-@dataclass(frozen=True)
+if TYPE_CHECKING:
+    Probability = float | Sequence[Sequence[float]]
+else:  # at run time it is read by hand, so that a mistake is named
+    Probability = object
+
+
+@dataclass(frozen=True, init=False)
 class Confusion:
     """With this probability another choice of a category is carried out than was asked for.
 
@@ -22,26 +30,8 @@ class Confusion:
 
     probability: float | Matrix
 
-    def __post_init__(self) -> None:
-        p = self.probability
-        if isinstance(p, (int, float)) and not isinstance(p, bool):
-            if not 0 <= p <= 1:
-                raise ValueError(
-                    f"the probability of a Confusion must lie between 0 and 1, got {p!r}"
-                )
-            object.__setattr__(self, "probability", float(p))
-            return
-        rows = torch.as_tensor(p, dtype=torch.double)
-        if rows.ndim != 2 or rows.shape[0] != rows.shape[1]:
-            raise ValueError(
-                "a Confusion takes one probability, or a square matrix with a row for each "
-                f"choice, got {p!r}"
-            )
-        if not ((rows >= 0).all() and torch.allclose(rows.sum(-1), torch.ones(1).double())):
-            raise ValueError(
-                f"every row of a Confusion must be probabilities that sum to 1, got {p!r}"
-            )
-        object.__setattr__(self, "probability", tuple(tuple(row) for row in rows.tolist()))
+    def __init__(self, probability: Probability) -> None:
+        object.__setattr__(self, "probability", _read_probability(probability))
 
     def matrix(self, num: int) -> Float[Tensor, "num num"]:
         """Probabilities of what is carried out, for each of `num` choices asked for."""
@@ -54,6 +44,26 @@ class Confusion:
                 f"the Confusion has {len(self.probability)} rows but the category {num} choices"
             )
         return torch.tensor(self.probability, dtype=torch.double)
+
+
+def _read_probability(probability: Any) -> float | Matrix:
+    expected = (
+        "a Confusion takes one probability, or a square matrix with a row of probabilities for "
+        f"each choice, got {probability!r}"
+    )
+    try:
+        values = torch.as_tensor(probability, dtype=torch.double)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(expected) from None
+    if not ((values >= 0) & (values <= 1)).all():
+        raise ValueError(f"{expected}; each must lie between 0 and 1")
+    if values.ndim == 0:
+        return float(values)
+    if values.ndim != 2 or values.shape[0] != values.shape[1]:
+        raise ValueError(expected)
+    if not torch.allclose(values.sum(-1), torch.ones_like(values[0])):
+        raise ValueError(f"{expected}; every row must sum to 1")
+    return tuple(tuple(row) for row in values.tolist())
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ Edge = Literal["allow", "clip", "reflect", "truncate"]
 # or to learn anything, and counts as lost.
 TAIL, HEAVY_TAIL, FAR = 1e-15, 1e-5, 3.0
 PANEL = 16  # Gauss-Legendre nodes
-FOLDS = 4  # reflections from the walls that are followed
+FOLDS = 10  # reflections from the walls that are followed
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,8 @@ class Placed:
         if not high > low:
             return atoms.expand(len(x), -1), masses.expand(len(x), -1)
         found = panels(self.law, low, high, self.law.breaks)
-        even = torch.linspace(low, high, math.ceil(0.4 * resolution) + 2, dtype=torch.double)
+        pieces = math.ceil(0.4 * resolution * self._rounds(low, high)) + 2
+        even = torch.linspace(low, high, pieces, dtype=torch.double)
         inner = torch.cat([found.low, found.high[-1:], even]).unique()
         ends = torch.cat([inner.expand(len(x), -1), self._crossings(x).clamp(low, high)], dim=-1)
         ends = ends.sort(-1).values
@@ -213,6 +214,35 @@ class Placed:
             torch.cat([zeta.flatten(1), points.expand(len(x), -1)], dim=-1),
             torch.cat([weights.flatten(1), masses.expand(len(x), -1)], dim=-1),
         )
+
+    def _rounds(self, low: float, high: float) -> float:
+        """How often zeta from low to high would lead through the range, were there no edges."""
+        if self.edge == "allow":
+            return 1.0
+        ends = torch.tensor([self.low, self.high], dtype=torch.double)
+        x = self._from_raw(ends)
+        free = replace(self, edge="allow").place(x, torch.tensor([[low, high]]).double())
+        return max(1.0, float((free[:, 1] - free[:, 0]).abs().max() / (x[1] - x[0])))
+
+    def kinks(self, span: tuple[float, float]) -> list[float]:
+        """Where in the span E h(z(x)) may have a kink: where a jump of the density meets an edge."""
+        breaks = torch.tensor(self.law.breaks, dtype=torch.double)
+        x = torch.linspace(*span, 257, dtype=torch.double)
+        if self.edge == "allow" or self.kind == "replace" or not len(breaks):
+            return []
+        low, high = x[:-1, None], x[1:, None]
+        found = []
+        for b in breaks:
+            side = self._crossings(x) > b
+            row, column = (side[:-1] != side[1:]).nonzero(as_tuple=True)
+            a, c = low[row, 0], high[row, 0]
+            for _ in range(60):
+                middle = (a + c) / 2
+                above = (self._crossings(middle) > b)[torch.arange(len(row)), column]
+                left = above == side[row, column]
+                a, c = torch.where(left, middle, a), torch.where(left, c, middle)
+            found += ((a + c) / 2).tolist()
+        return sorted(found)
 
     def _crossings(self, x: Tensor) -> Float[Tensor, "m k"]:
         """The zeta that lead from x to an edge, or to where a reflection turns round."""
