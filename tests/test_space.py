@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gp_models import tensor
-from meseta import Independent, Normal, Uniform
+from meseta import Category, Float, Independent, Int, Normal, Uniform
 from meseta.named_noise import read_noise
 from meseta.space import Space
 
@@ -184,3 +184,148 @@ def test_what_floating_point_cannot_hold_is_refused_at_once(space, noise, expect
 def test_a_point_beyond_floating_point_is_refused():
     with pytest.raises(ValueError, match="too far outside its range"):
         Space({"x": (0, 1e-9)}).read({"x": 1e308})
+
+
+# Parameters other than plain numbers
+
+MIXED = Space(
+    {
+        "x": (0.0, 1.0),
+        "rate": Float(1e-5, 1e-1, log=True),
+        "layers": Int(1, 8),
+        "solvent": Category(["water", "ethanol", "acetone"]),
+        "dose": Float(0, 2, step=0.1),
+        "batch": Int(16, 1024, log=True),
+        "stirred": Category([True, False]),
+    }
+)
+
+
+def test_a_parameter_has_one_column_or_one_for_each_choice():
+    assert (MIXED.dimension, MIXED.num_columns) == (7, 9)
+    assert [MIXED.columns_of(name) for name in ("layers", "solvent", "dose", "stirred")] == [
+        slice(2, 3),
+        slice(3, 6),
+        slice(6, 7),
+        slice(8, 9),
+    ]
+    with pytest.raises(ValueError, match=r"no parameter 'solvant'.*mean 'solvent'"):
+        MIXED.columns_of("solvant")
+    x = MIXED.to_tensor(
+        {
+            "x": 0.5,
+            "rate": 1e-3,
+            "layers": 3,
+            "solvent": "ethanol",
+            "dose": 0.3,
+            "batch": 32,
+            "stirred": False,
+        }
+    )
+    assert x.tolist() == [0.5, math.log(1e-3), 3, 0, 1, 0, 0.3, math.log(32), 1]
+    assert MIXED.bounds[:, 1].tolist() == [math.log(1e-5), math.log(1e-1)]
+    assert MIXED.bounds.tolist() == [list(MIXED.low), list(MIXED.high)]
+    assert MIXED.ranges["layers"] == (1, 8)
+    assert "solvent" not in MIXED.ranges
+    assert MIXED.exact.tolist() == [False, False, True, True, True, True, False, True, True]
+
+
+def test_a_mixed_space_is_a_value():
+    again = eval(repr(MIXED))
+    assert again == MIXED
+    assert hash(again) == hash(MIXED)
+    assert pickle.loads(pickle.dumps(MIXED)) == MIXED
+    assert Space({"x": Float(0, 1)}) == Space({"x": (0, 1)})
+    assert repr(Space({"x": Float(0, 1)})) == "Space({'x': (0.0, 1.0)})"
+
+
+@given(st.integers(0, 10**6))
+def test_designs_survive_the_round_trip(seed):
+    x = MIXED.domain.sobol_sequence(seed, 1, 0)[0]
+    params = MIXED.to_params(x)
+    assert MIXED.read(params) == params
+    torch.testing.assert_close(MIXED.to_tensor(params), x, rtol=1e-12, atol=1e-12)
+    assert MIXED.to_params(MIXED.to_tensor(params)) == {
+        **params,
+        "rate": pytest.approx(params["rate"], rel=1e-12),
+    }
+    kinds = [type(value) for value in params.values()]
+    assert kinds == [float, float, int, str, float, int, bool]
+
+
+@given(st.lists(st.floats(-1, 2), min_size=9, max_size=9))
+def test_every_row_snaps_to_a_design(shares):
+    low, high = MIXED.bounds
+    x = MIXED.domain.snap(low + (high - low) * tensor(shares))
+    params = MIXED.to_params(x)
+    for name, (least, most) in MIXED.ranges.items():
+        assert least <= params[name] <= most
+    assert params["dose"] == round(params["dose"], 1)
+    # within rounding, the snapped row is that of the design
+    torch.testing.assert_close(MIXED.to_tensor(params), x, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({"solvent": "watr"}, "the value of 'solvent'.*no choice 'watr'.*mean 'water'"),
+        ({"solvent": None}, "the value of 'solvent' must be one of its choices"),
+        ({"layers": 2.5}, "the value of 'layers' must be a whole number, got 2.5"),
+        ({"layers": "2"}, "the value of 'layers' must be a number"),
+        ({"rate": 0.0}, "the value of 'rate' must be greater than 0"),
+        ({"stirred": 1}, "the value of 'stirred' must be one of its choices: there is no choice 1"),
+    ],
+)
+def test_values_that_fit_no_parameter_are_refused(changes, expected):
+    params = MIXED.to_params(MIXED.bounds[0])
+    with pytest.raises((TypeError, ValueError), match=expected):
+        MIXED.read({**params, **changes})
+
+
+def test_executed_values_may_differ_from_planned_ones():
+    told = {**MIXED.to_params(MIXED.bounds[0]), "dose": 0.3141, "layers": 12.0, "rate": 0.3}
+    read = MIXED.read(told)
+    assert (read["dose"], read["layers"], read["rate"]) == (0.3141, 12, 0.3)
+    assert type(read["layers"]) is int
+
+
+@pytest.mark.parametrize(
+    ("ranges", "expected"),
+    [
+        ({"x": ["water", "ethanol"]}, r"'x' must be a number.*Category\(\['water', 'ethanol'\]\)"),
+        ({"x": ["a", "b", "c"]}, r"'x' must be \(low, high\).*Category"),
+        ({"x": Int}, r"'x' must be \(low, high\)"),
+    ],
+)
+def test_the_way_to_choices_is_shown(ranges, expected):
+    with pytest.raises((TypeError, ValueError), match=expected):
+        Space(ranges)
+
+
+def test_noise_is_that_of_the_columns():
+    law = read_noise({"x": Normal(0.1), "layers": Normal(0.5), "dose": Normal(0.05)}, MIXED)
+    assert law == Normal([0.1, 0.0, 0.5, 0.0, 0.0, 0.0, 0.05, 0.0, 0.0])
+    assert read_noise(None, MIXED) == Normal([0.0] * 9)
+    steps = Space({"x": (0, 1), "dose": Float(0, 2, step=0.1)})
+    assert read_noise(Normal(0.1), steps) == Normal([0.1, 0.1])
+
+
+@pytest.mark.parametrize(
+    ("noise", "expected"),
+    [
+        ({"solvent": Normal(0.1)}, "'solvent' is a choice.*leave it out"),
+        ({"stirred": Uniform(0.1)}, "'stirred' is a choice"),
+        ({"rate": Normal(0.1)}, "'rate' has a logarithmic scale.*leave its noise or log out"),
+        ({"batch": Normal(3.0)}, "'batch' has a logarithmic scale"),
+        (Normal(0.1), "one law perturbs all parameters, but 'rate' is Float.*name those"),
+        ({"layers": 0.5}, r"noise of 'layers' must be a law.*write Normal\(0.5\)"),
+    ],
+)
+def test_noise_of_what_is_no_plain_number_is_refused(noise, expected):
+    with pytest.raises((TypeError, ValueError), match=expected):
+        read_noise(noise, MIXED)
+
+
+def test_one_law_for_all_is_not_meant_for_whole_numbers():
+    with pytest.raises(ValueError, match=r"'n' is Int\(1, 8\); name those"):
+        read_noise(Normal(0.1), Space({"x": (0, 1), "n": Int(1, 8)}))

@@ -10,6 +10,8 @@ from typing import SupportsIndex
 import numpy as np
 from torch import Tensor
 
+LARGEST_WHOLE = 2**53  # up to here every whole number is a float
+
 
 def read_number(what: str, value: object, remedy: str = "") -> float:
     """A finite number as a plain float; also from NumPy, and from arrays without dimensions."""
@@ -43,10 +45,20 @@ def missing(sentence: str, extra: str) -> RuntimeError:
     return RuntimeError(f"{sentence}; install it with: pip install 'meseta[{extra}]'")
 
 
-def unknown(what: str, name: object, known: Iterable[str]) -> str:
+def read_whole(what: str, value: object) -> int:
+    """A whole number of either sign, small enough to be a float as well; 3.0 is one."""
+    number = read_number(what, value)
+    if number != round(number):
+        raise ValueError(f"{what} must be a whole number, got {value!r}")
+    if abs(number) > LARGEST_WHOLE:
+        raise ValueError(f"{what} must lie within ±2**53, got {value!r}")
+    return int(number)
+
+
+def unknown(what: str, name: object, known: Iterable[object]) -> str:
     """Says that a name is not known, which one may be meant, and which there are."""
     names = list(known)
-    lower = {each.lower(): each for each in names}
+    lower = {str(each).lower(): each for each in names}
     closest = get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
     hint = f" (did you mean {lower[closest[0]]!r}?)" if closest else ""
     return f"there is no {what} {name!r}{hint}, only {', '.join(map(repr, names)) or 'none'}"

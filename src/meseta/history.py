@@ -1,21 +1,25 @@
 """The record of a run as a table, one row per value that was told."""
 
-import math
 from collections import Counter
+from collections.abc import Sequence
 
 import pandas as pd
 
+from meseta.parameters import Category, Int, Value
 from meseta.record import Recommendation, Record
 from meseta.space import Space
 
 
-def columns(space: Space) -> list[str]:
-    """Names of the columns: parameters, value, state, and the recommendation after the row."""
+def columns(space: Space, design: Sequence[str] | None = None) -> list[str]:
+    """Names of the columns: parameters, value, state, and the recommendation after the row.
+
+    `design` are the parameters that are recommended: all, unless some are an environment.
+    """
     names = [
         *space.names,
         "value",
         "state",
-        *(f"best_{name}" for name in space.names),
+        *(f"best_{name}" for name in (space.names if design is None else design)),
         "best_mean",
         "best_std",
     ]
@@ -29,18 +33,33 @@ def columns(space: Space) -> list[str]:
     return names
 
 
-def history(record: Record, space: Space) -> pd.DataFrame:
-    """In the order of telling; NaN for what failed or was not computed."""
+def history(record: Record, space: Space, design: Sequence[str] | None = None) -> pd.DataFrame:
+    """In the order of telling; missing is what failed or was not computed."""
+    names = space.names if design is None else design
     rows = []
     for number, best in zip(record.told, record.best, strict=True):
         trial = record.trials[number]
-        value = math.nan if trial.value is None else trial.value
-        rows.append([*trial.params.values(), value, trial.state, *_best(best, space)])
-    table = pd.DataFrame(rows, columns=columns(space))
-    return table.astype({name: "str" if name == "state" else "float" for name in table.columns})
+        values = [trial.params.get(name) for name in space.names]
+        rows.append([*values, trial.value, trial.state, *_best(best, len(names))])
+    table = pd.DataFrame(rows, columns=columns(space, names), dtype=object)
+    types = _types(space)
+    return table.astype({name: types[name] for name in table.columns})
 
 
-def _best(best: Recommendation | None, space: Space) -> list[float]:
+def _best(best: Recommendation | None, num: int) -> list[Value]:
     if best is None:
-        return [math.nan] * (space.dimension + 2)
+        return [None] * (num + 2)
     return [*best.params.values(), best.mean, best.std]
+
+
+def _types(space: Space) -> dict[str, str]:
+    """Of each column; whole numbers that may be missing are nullable."""
+    types = dict.fromkeys(columns(space), "float")
+    types["state"] = "str"
+    for name, parameter in space.items():
+        if isinstance(parameter, Int):
+            types[name], types[f"best_{name}"] = "int64", "Int64"
+        elif isinstance(parameter, Category):
+            text = all(isinstance(choice, str) for choice in parameter.choices)
+            types[name] = types[f"best_{name}"] = "str" if text else "object"
+    return types

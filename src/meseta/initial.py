@@ -9,28 +9,28 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.boundary import read_count, unknown
-from meseta.sobol import sobol_sequence
-from meseta.space import Params, Space
+from meseta.space import Design, Params, Space
 
 Spread = Literal["sobol", "uniform"]
 if TYPE_CHECKING:
     Initial = Spread | Sequence[Params]
 else:  # at run time it is read by hand, so that a mistake is named
     Initial = object
+ROUNDING = 1e-9  # of the range: what a sum of decimal fractions may be off
 
 
 @dataclass(frozen=True)
 class InitialDesign:
     """Given points, then points spread over the box, `num` in all."""
 
-    given: tuple[dict[str, float], ...]
+    given: tuple[Design, ...]
     num: int
     spread: Spread
 
 
 def read_initial(initial: Initial, num: int | None, space: Space) -> InitialDesign:
     """`initial` names how points are spread, or lists the points themselves."""
-    given: tuple[dict[str, float], ...] = ()
+    given: tuple[Design, ...] = ()
     spread: Spread = "sobol"
     if not isinstance(initial, str):
         given = _read_given(initial, space)
@@ -39,7 +39,7 @@ def read_initial(initial: Initial, num: int | None, space: Space) -> InitialDesi
     else:
         raise ValueError(unknown("initial design", initial, get_args(Spread)))
     if num is None:
-        num = len(given) or default_num(space.dimension)
+        num = len(given) or _default_num(space)
     num = read_count("num_initial", num)
     if num < len(given):
         raise ValueError(
@@ -54,28 +54,45 @@ def default_num(dimension: int) -> int:
     return {1: 3, 2: 5, 3: 10}.get(dimension, 2 * dimension + 4)
 
 
+def _default_num(space: Space) -> int:
+    """No more than there are designs."""
+    num, domain = default_num(space.dimension), space.domain
+    return min(num, domain.combinations) if domain.finite else num
+
+
 def spread_point(spread: Spread, space: Space, index: int, seed: int) -> Float[Tensor, " d"]:
     """Point number `index` of the sequence that `seed` gives, in the box."""
-    bounds = space.bounds
+    domain = space.domain
     if spread == "sobol":
-        return sobol_sequence(bounds, index, 1, seed)[0]
+        return domain.sobol_sequence(index, 1, seed)[0]
     generator = torch.Generator().manual_seed(seed)
-    unit = torch.rand(index + 1, space.dimension, generator=generator, dtype=torch.double)[index]
-    return (bounds[0] + (bounds[1] - bounds[0]) * unit).clamp(bounds[0], bounds[1])
+    shape = index + 1, domain.num_coordinates
+    unit = torch.rand(*shape, generator=generator, dtype=torch.double)
+    return domain.placed(unit[index:])[0]
 
 
-def _read_given(initial: object, space: Space) -> tuple[dict[str, float], ...]:
+def _read_given(initial: object, space: Space) -> tuple[Design, ...]:
     if not isinstance(initial, Sequence) or not initial:
         raise TypeError(
             f"initial must be one of {', '.join(map(repr, get_args(Spread)))} or a list of one or "
             f"more points, got {initial!r}"
         )
-    given = tuple(space.read(params) for params in initial)
-    for params in given:
-        for name, (low, high) in space.ranges.items():
-            if not low <= params[name] <= high:
-                raise ValueError(
-                    f"initial points must lie in the box, but {name!r} is {params[name]} and its "
-                    f"range ({low}, {high}); tell such a point with its value instead"
-                )
-    return given
+    return tuple(_admissible(space.read(params), space) for params in initial)
+
+
+def _admissible(params: Design, space: Space) -> Design:
+    """Refused unless it is a design; rounding off the steps is mended."""
+    nearest = {name: parameter.nearest(params[name]) for name, parameter in space.items()}
+    for name, (low, high) in space.ranges.items():
+        value = params[name]
+        if not low <= value <= high:
+            raise ValueError(
+                f"initial points must lie in the box, but {name!r} is {value} and its "
+                f"range ({low}, {high}); tell such a point with its value instead"
+            )
+        if abs(value - nearest[name]) > ROUNDING * (high - low):
+            raise ValueError(
+                f"initial points must lie on the steps, but {name!r} is {value}, and the next "
+                f"step {nearest[name]}; tell such a point with its value instead"
+            )
+    return nearest

@@ -1,5 +1,6 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args, overload
 
@@ -11,18 +12,20 @@ from torch import Tensor
 
 from meseta import methods
 from meseta.boundary import read_count, read_number, unknown
+from meseta.deviations import deviations
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.history import columns, history
 from meseta.initial import Initial, read_initial, spread_point
 from meseta.methods import DEFAULT_METHOD
-from meseta.named_noise import NamedNoise, read_noise
+from meseta.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
 from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
 from meseta.recommend import recommend as robust_optimum
 from meseta.record import Origin, Recommendation, Record, Trial
-from meseta.space import Params, Ranges, Space
+from meseta.space import Design, Params, Ranges, Space
 from meseta.suggest import SuggestInfo, suggest
+from meseta.surroundings import Surroundings
 
 Direction = Literal["maximize", "minimize"]
 # Points that differ by less, in shares of the ranges, are the same experiment.
@@ -50,9 +53,13 @@ class Optimizer:
     nothing but the history, whenever they are called.
 
     Args:
-        space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`.
+        space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`; `Float` has a logarithmic
+            scale or steps, `Int` whole numbers, `Category` choices.
         noise: What perturbs a design: a law for each parameter that is perturbed,
-            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing.
+            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing. A tuple of names
+            has a joint law; `Environment` marks a quantity that is no part of the design.
+        edge: What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
+            "reflect" or "truncate"; one for all parameters, or a dict.
         direction: "maximize" or "minimize".
         method: One of `meseta.methods.names()`.
         options: Of the method, as a dict.
@@ -68,8 +75,9 @@ class Optimizer:
     def __init__(
         self,
         space: Space | Ranges,
-        noise: NamedNoise = None,
+        noise: NamedNoise | None = None,
         *,
+        edge: NamedEdge = "allow",
         direction: Direction = "maximize",
         method: str = DEFAULT_METHOD,
         options: object = None,
@@ -87,7 +95,8 @@ class Optimizer:
                 raise ValueError(unknown(what, name, known))
         self.space = space if isinstance(space, Space) else Space(space)
         columns(self.space)  # refuses names that clash
-        self.noise = read_noise(noise, self.space)
+        self.noise = read_noise(noise, self.space, edge)
+        self.surroundings = Surroundings(self.space, read_environment(noise, self.space))
         self.direction: Direction = direction
         self.method = method
         self.options = methods.checked_options(method, options)
@@ -114,7 +123,12 @@ class Optimizer:
     @property
     def history(self) -> pd.DataFrame:
         """One row per value or failure told, in that order, with what `recommend` said after it."""
-        return history(self._record, self.space)
+        return history(self._record, self.space, self.surroundings.design)
+
+    @property
+    def deviations(self) -> pd.DataFrame:
+        """How far designs were carried out from where they were asked for, beside the noise."""
+        return deviations(self._record.trials, self.space, self.noise)
 
     @property
     def has_values(self) -> bool:
@@ -127,13 +141,14 @@ class Optimizer:
         return self._fit().posterior
 
     @overload
-    def ask(self) -> dict[str, float]: ...
+    def ask(self) -> Design: ...
     @overload
-    def ask(self, n: int) -> list[dict[str, float]]: ...
-    def ask(self, n: int | None = None) -> dict[str, float] | list[dict[str, float]]:
+    def ask(self, n: int) -> list[Design]: ...
+    def ask(self, n: int | None = None) -> Design | list[Design]:
         """The next point to evaluate, or a list of n of them.
 
-        A point asked for is pending until it is told; until then no other is asked for beside it.
+        A point asked for is pending until it is told; until then no other is asked for beside it,
+        unless there is no other design.
         """
         if n is None:
             return self._ask()
@@ -145,14 +160,25 @@ class Optimizer:
             self._record, self._previous, self.info = before
             raise
 
-    def tell(self, params: Params, value: object, *, error: str | None = None) -> None:
+    def tell(
+        self,
+        params: Params,
+        value: object,
+        *,
+        error: str | None = None,
+        trial: int | None = None,
+    ) -> None:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
         A failed point is not asked for again. `error` says why it failed. A point that is told
-        within 1 % of the ranges of a pending one counts as that one, carried out a little
-        differently: the model learns from the told params.
+        within 1 % of the ranges of a pending one, whole numbers and choices being equal, counts as
+        that one, carried out a little differently: the model learns from the told params. One that
+        was carried out further off says by `trial` which number it was asked for under.
         """
+        if value is None:  # an experiment that failed may not have seen its surroundings
+            params = self.surroundings.complete(params)
         params = self.space.read(params)
+        number = self._recognised(params) if trial is None else self._pending(trial)
         if value is not None:
             if error is not None:
                 raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
@@ -162,16 +188,17 @@ class Optimizer:
                 raise ValueError(f"the value must be within ±{LARGEST:g}, got {value}; {remedy}")
             self._fitted = None
         error = None if error is None else str(error)
-        self._record = self._record.with_told(params, value, error, self._recognised(params))
+        self._record = self._record.with_told(params, value, error, number)
 
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""
         optimum = robust_optimum(
             self._fit().posterior,
-            self.space.bounds,
+            self.space.domain,
             method=self.method,
             options=self.options,
             seed=self.seed,
+            held=self.surroundings.typical(),
         )
         best = self._in_user_sign(optimum)
         self._record = self._record.with_best(best)
@@ -179,43 +206,64 @@ class Optimizer:
 
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
+        posterior, held = self._fit().posterior, self.surroundings.typical()
         return self._in_user_sign(
-            nominal_optimum(self._fit().posterior, self.space.bounds, seed=self.seed)
+            nominal_optimum(posterior, self.space.domain, seed=self.seed, held=held)
         )
 
-    def _ask(self) -> dict[str, float]:
-        x, origin = self._next()
-        params = self.space.to_params(x)
+    def _ask(self) -> Design:
+        params, origin = self._next()
         self._record = self._record.with_asked(params, origin)
-        return dict(params)
+        return self.surroundings.without(params, self.surroundings.observed)
 
-    def _next(self) -> tuple[Float[Tensor, " d"], Origin]:
+    def _next(self) -> tuple[Design, Origin]:
         trials = self._record.trials
         known = [trial.params for trial in trials]
         for params in self.initial.given:
             if params not in known:
-                return self.space.to_tensor(params), "given"
+                return params, "given"
         if len(trials) >= self.initial.num and self.has_values:
-            x = self._suggest()
-            if self._is_apart(x):
-                return x, "method"
-        for index in range(len(trials), len(trials) + ATTEMPTS):
-            x = spread_point(self.initial.spread, self.space, index, self.seed)
-            if self._is_apart(x):
-                break
-        return x, "space-filling"
+            params = self._suggest()
+            if self._is_apart(params, self._record.busy):
+                return params, "method"
+        return self._space_filling(), "space-filling"
 
-    def _suggest(self) -> Float[Tensor, " d"]:
-        busy, bounds, fitted = self._points(self._record.busy), self.space.bounds, None
+    def _space_filling(self) -> Design:
+        """The next point of the sequence that is another experiment than all pending and failed.
+
+        Where points can coincide it is one that was not evaluated either, if there is any.
+        """
+        other: Design | None = None
+        for params in self._sequence():
+            if self._is_apart(params, self._record.busy):
+                if not self.space.domain.discrete or self._is_apart(params, self._record.trials):
+                    return params
+                other = other or params
+        return other or params
+
+    def _sequence(self) -> Iterator[Design]:
+        """Points spread over the box, ever more; then all designs there are, if these are few."""
+        first = len(self._record.trials)
+        for index in range(first, first + ATTEMPTS):
+            yield self.space.to_params(
+                spread_point(self.initial.spread, self.space, index, self.seed)
+            )
+        domain = self.space.domain
+        if domain.finite and domain.combinations <= ATTEMPTS:
+            yield from map(self.space.to_params, domain.every())
+
+    def _suggest(self) -> Design:
+        busy, domain, fitted = self._points(self._record.busy), self.space.domain, None
         if methods.get(self.method).prepare is not None:
             model, info, _ = self._fit()
             fitted = model, info
             # Only here, and not where a fit is made: so a fit starts from the same
             # hyper-parameters whether or not somebody asked for a recommendation before.
             self._previous = info.hyperparameters
+        generator = torch.Generator().manual_seed(self.seed + len(self._record.trials))
         x, self.info = suggest(
             *self._data(),
-            bounds,
+            domain,
             self.noise,
             method=self.method,
             options=self.options,
@@ -224,8 +272,9 @@ class Optimizer:
             prior=self.prior,
             noise_variance=self.noise_variance,
             fitted=fitted,
+            held=self.surroundings.drawn(generator),
         )
-        return x.clamp(bounds[0], bounds[1])
+        return self.space.to_params(domain.snap(x))
 
     def _fit(self) -> Fitted:
         if self._fitted is None:
@@ -242,7 +291,8 @@ class Optimizer:
                 noise_variance=self.noise_variance,
                 previous=self._previous,
             )
-            self._fitted = Fitted(model, info, RobustPosterior.from_model(model, self.noise))
+            posterior = RobustPosterior.from_model(model, self.noise, self.space.bounds)
+            self._fitted = Fitted(model, info, posterior)
         return self._fitted
 
     def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
@@ -251,30 +301,46 @@ class Optimizer:
         return self._points(complete), torch.tensor(values, dtype=torch.double)
 
     def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
-        rows = [list(trial.params.values()) for trial in trials]
-        return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.dimension)
+        rows = [self.space.to_columns(trial.params) for trial in trials]
+        return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.num_columns)
 
-    def _recognised(self, params: dict[str, float]) -> int | None:
+    def _recognised(self, params: Design) -> int | None:
         """The number of the pending trial that these params are meant to be."""
         pending = self._record.pending
         if not pending:
             return None
-        distance = self._distances(pending, self.space.to_tensor(params))
+        distance = self._distances(pending, params)
         nearest = int(distance.argmin())
         return pending[nearest].number if distance[nearest] <= RECOGNISED else None
 
-    def _is_apart(self, x: Float[Tensor, " d"]) -> bool:
-        """Whether x is another experiment than all pending and failed ones."""
-        return bool((self._distances(self._record.busy, x) > SAME).all())
+    def _pending(self, number: object) -> int:
+        """The number of a pending trial, refused if it is none."""
+        pending = [trial.number for trial in self._record.pending]
+        if number not in pending:
+            raise ValueError(
+                f"trial {number!r} is not pending; those that are: {pending or 'none'}. Leave "
+                "trial out for a point that nobody asked for"
+            )
+        return read_count("trial", number, least=0)
 
-    def _distances(self, trials: tuple[Trial, ...], x: Float[Tensor, " d"]) -> Float[Tensor, " n"]:
-        """From each trial to x: the largest difference, in shares of the ranges."""
+    def _is_apart(self, params: Design, trials: tuple[Trial, ...]) -> bool:
+        """Whether it is another experiment than all of those."""
+        return bool((self._distances(trials, params) > SAME).all())
+
+    def _distances(self, trials: tuple[Trial, ...], params: Design) -> Float[Tensor, " n"]:
+        """From each trial: the largest difference, in shares of the ranges.
+
+        Another whole number or another choice is infinitely far.
+        """
         low, high = self.space.bounds
-        return ((self._points(trials) - x) / (high - low)).abs().amax(-1)
+        x = torch.tensor(self.space.to_columns(params), dtype=torch.double)
+        share = ((self._points(trials) - x) / (high - low)).abs() * self.surroundings.settable
+        return share.masked_fill(self.space.exact & (share > 0), torch.inf).amax(-1)
 
     def _in_user_sign(self, optimum: Optimum) -> Recommendation:
+        params = self.space.to_params(optimum.x)
         return Recommendation(
-            self.space.to_params(optimum.x),
+            self.surroundings.without(params, tuple(self.surroundings.variables)),
             self._flip(optimum.mean),
             optimum.std,
             self._flip(optimum.nominal_mean),

@@ -3,6 +3,8 @@
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from meseta.space import Design
+
 State = Literal["pending", "complete", "failed"]
 # Who chose the point: the user as an initial one, the sequence that fills the box, the method;
 # or the user, who told it unasked.
@@ -14,11 +16,12 @@ class Trial:
     """A point that was asked for or told, and what became of it."""
 
     number: int
-    params: dict[str, float]
+    params: Design
     value: float | None
     state: State
     origin: Origin
     error: str | None = None  # why it failed, where that is known
+    planned: Design | None = None  # what was asked for, where it was carried out otherwise
 
     @property
     def asked(self) -> bool:
@@ -29,7 +32,7 @@ class Trial:
 class Recommendation:
     """A design with what the model expects of it, in the sign of the user."""
 
-    params: dict[str, float]
+    params: Design
     mean: float  # of g(x) = E f(x + xi): what the design is worth once perturbed
     std: float  # posterior standard deviation of g(x)
     nominal_mean: float  # of f(x): what it is worth if nothing perturbs it
@@ -57,13 +60,13 @@ class Record:
         """Pending and failed: points that have no value and are not to be asked for again."""
         return tuple(trial for trial in self.trials if trial.state != "complete")
 
-    def with_asked(self, params: dict[str, float], origin: Origin) -> "Record":
+    def with_asked(self, params: Design, origin: Origin) -> "Record":
         trial = Trial(len(self.trials), params, None, "pending", origin)
         return replace(self, trials=(*self.trials, trial))
 
     def with_told(
         self,
-        params: dict[str, float],
+        params: Design,
         value: float | None,
         error: str | None,
         number: int | None,
@@ -74,8 +77,10 @@ class Record:
             number = len(self.trials)
             trial = Trial(number, params, value, state, "told", error)
         else:
+            asked = self.trials[number]
+            planned = None if asked.params == params else asked.params
             trial = replace(
-                self.trials[number], params=params, value=value, state=state, error=error
+                asked, params=params, value=value, state=state, error=error, planned=planned
             )
         return Record(
             (*self.trials[:number], trial, *self.trials[number + 1 :]),

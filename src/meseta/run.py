@@ -3,7 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,13 +13,13 @@ from meseta.boundary import read_count, read_number
 from meseta.gp.fit import Prior
 from meseta.initial import Initial
 from meseta.methods import DEFAULT_METHOD
-from meseta.named_noise import NamedNoise
+from meseta.named_noise import NamedEdge, NamedNoise
 from meseta.optimizer import Direction, Optimizer
 from meseta.problems import Problem
 from meseta.record import Recommendation, Trial
-from meseta.space import Ranges, Space
+from meseta.space import Design, Ranges, Space
 
-Objective = Callable[[dict[str, float]], object]
+Objective = Callable[[dict[str, Any]], object]
 Callback = Callable[[Optimizer, Trial], object]
 
 
@@ -27,7 +27,7 @@ Callback = Callable[[Optimizer, Trial], object]
 class Result:
     """The robust optimum, the nominal one beside it, and how they were found."""
 
-    params: dict[str, float]
+    params: Design
     mean: float  # of g(params) = E f(params + xi)
     std: float  # posterior standard deviation of g(params)
     nominal_mean: float  # of f(params)
@@ -40,13 +40,10 @@ class Result:
 
     def __repr__(self) -> str:
         labels = ["", *self.params, "E f(x + xi)", "f(x)"]
-        rows = zip(
-            labels,
-            _column("robust optimum", self),
-            _column("nominal optimum", self.nominal),
-            strict=True,
-        )
-        width = max(map(len, labels))
+        robust = _column("robust optimum", self)
+        nominal = _column("nominal optimum", self.nominal)
+        rows = zip(labels, robust, nominal, strict=True)
+        width, wide = max(map(len, labels)), max(22, *map(len, robust), *map(len, nominal))
         failed = sum(trial.state == "failed" for trial in self.trials)
         title = [
             f"{self.optimizer.direction} by {self.optimizer.method}",
@@ -54,13 +51,15 @@ class Result:
             *([f"{failed} failed"] if failed else []),
             *(["interrupted"] if self.interrupted else []),
         ]
-        return "\n".join([", ".join(title), *(f"{a:{width}} {b:>22} {c:>22}" for a, b, c in rows)])
+        return "\n".join(
+            [", ".join(title), *(f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)]
+        )
 
 
 def _column(title: str, optimum: Result | Recommendation) -> list[str]:
     return [
         title,
-        *(f"{value:.5g}" for value in optimum.params.values()),
+        *(f"{v:.5g}" if isinstance(v, float) else str(v) for v in optimum.params.values()),
         f"{optimum.mean:.5g} ± {optimum.std:.2g}",
         f"{optimum.nominal_mean:.5g} ± {optimum.nominal_std:.2g}",
     ]
@@ -84,7 +83,8 @@ def maximize(
     f: Objective | Problem,
     space: Space | Ranges | None = None,
     *,
-    noise: NamedNoise = None,
+    noise: NamedNoise | None = None,
+    edge: NamedEdge = "allow",
     budget: int | None = None,
     method: str = DEFAULT_METHOD,
     options: object = None,
@@ -105,7 +105,8 @@ def maximize(
     counts, and the run goes on. Ctrl-C ends the run early, with what was found so far.
 
     Args:
-        f: Takes a dict of floats, returns a number; or a `Problem` of `meseta.problems`.
+        f: Takes a dict with a value for each parameter, returns a number; or a `Problem` of
+            `meseta.problems`.
         budget: How often f is evaluated, initial and failed evaluations included.
         progress: Show a bar with the mean of g at the recommended design.
         callback: Called as `callback(optimizer, trial)` after each evaluation; it may raise
@@ -117,6 +118,7 @@ def maximize(
     optimizer = Optimizer(
         task.space,
         task.noise,
+        edge=edge,
         direction="maximize",
         method=method,
         options=options,
@@ -133,7 +135,8 @@ def minimize(
     f: Objective | Problem,
     space: Space | Ranges | None = None,
     *,
-    noise: NamedNoise = None,
+    noise: NamedNoise | None = None,
+    edge: NamedEdge = "allow",
     budget: int | None = None,
     method: str = DEFAULT_METHOD,
     options: object = None,
@@ -150,6 +153,7 @@ def minimize(
     optimizer = Optimizer(
         task.space,
         task.noise,
+        edge=edge,
         direction="minimize",
         method=method,
         options=options,
@@ -167,7 +171,7 @@ class _Task(NamedTuple):
 
     f: Objective
     space: Space | Ranges
-    noise: NamedNoise
+    noise: NamedNoise | None
     budget: int
     num_initial: int | None
 
@@ -176,7 +180,7 @@ def _task(
     f: Objective | Problem,
     direction: Direction,
     space: Space | Ranges | None,
-    noise: NamedNoise,
+    noise: NamedNoise | None,
     budget: int | None,
     num_initial: int | None,
     seed: int,
@@ -205,7 +209,7 @@ def _observed(problem: Problem, seed: int) -> Objective:
     """f(x) + eps, with eps from a stream that belongs to the seed."""
     random = np.random.default_rng([read_count("seed", seed, least=0), 0])
 
-    def observe(params: dict[str, float]) -> float:
+    def observe(params: Design) -> float:
         eps = problem.noise_variance**0.5 * random.standard_normal()
         return float(problem.f([[params[name] for name in problem.names]])[0] + eps)
 
@@ -216,7 +220,7 @@ def _run(
     f: Objective, optimizer: Optimizer, budget: int, progress: bool, callback: Callback | None
 ) -> Result:
     if not callable(f):
-        raise TypeError(f"f must be a function of a dict of floats, got {f!r}")
+        raise TypeError(f"f must be a function of a dict of values, got {f!r}")
     budget = read_count("budget", budget)
     try:
         interrupted, first_error = _loop(f, optimizer, budget, progress, callback)

@@ -1,37 +1,38 @@
-"""The box of designs, and its named parameters."""
+"""Named parameters: a dict for users, a row of columns for the mathematics."""
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from meseta.boundary import read_number, unknown
-
-SMALLEST = 1e-290  # the width of a range whose reciprocal is still a sound number
+from meseta import parameters
+from meseta.boundary import unknown
+from meseta.domain import Domain
+from meseta.grid import Discrete, Grid, OneOf
+from meseta.parameters import Category, Int, Parameter, Value, read_range
 
 if TYPE_CHECKING:
-    Ranges = Mapping[str, tuple[float, float]]
-    Params = Mapping[str, float]
+    Ranges = Mapping[str, tuple[float, float] | Parameter]
+    Params = Mapping[str, Value]
 else:  # at run time they are read by hand, so that a mistake is named
     Ranges = Params = object
+Design = dict[str, Value]  # a value for each parameter, in the order of the space
 
 
 @dataclass(frozen=True, init=False)
 class Space:
-    """Named parameters with their ranges: `Space({"angle": (-10, 45), "speed": (4.1, 5.0)})`.
+    """Named parameters: `Space({"angle": (-10, 45), "layers": Int(1, 8)})`.
 
-    A design is one number per parameter, in raw units: a dict for users, a tensor in the order of
-    `names` for the mathematics.
+    (low, high) is a number in that range, in raw units, the same as Float(low, high). The columns
+    of a tensor are in the order of `names`; a parameter has one column, or one for each of more
+    than two choices.
     """
 
     names: tuple[str, ...]
-    low: tuple[float, ...]
-    high: tuple[float, ...]
+    parameters: tuple[Parameter, ...]
 
     def __init__(self, ranges: Ranges) -> None:
         expected = "a space is a dict with one range per parameter, such as {'speed': (4.1, 5.0)}"
@@ -39,91 +40,119 @@ class Space:
             raise TypeError(f"{expected}, got {ranges!r}")
         if not ranges:
             raise ValueError(f"{expected}, got an empty one")
-        ends = [_read_range(name, ends) for name, ends in ranges.items()]
+        read = tuple(_read_parameter(name, range_) for name, range_ in ranges.items())
         object.__setattr__(self, "names", tuple(ranges))
-        object.__setattr__(self, "low", tuple(low for low, _ in ends))
-        object.__setattr__(self, "high", tuple(high for _, high in ends))
+        object.__setattr__(self, "parameters", read)
 
     def __repr__(self) -> str:
-        return f"Space({self.ranges})"
+        shown = [self.ranges[n] if _is_plain(p) else p for n, p in self.items()]
+        return f"Space({dict(zip(self.names, shown, strict=True))})"
+
+    def items(self) -> tuple[tuple[str, Parameter], ...]:
+        return tuple(zip(self.names, self.parameters, strict=True))
 
     @property
     def dimension(self) -> int:
+        """How many parameters."""
         return len(self.names)
 
     @property
-    def ranges(self) -> dict[str, tuple[float, float]]:
-        ends = zip(self.low, self.high, strict=True)
-        return dict(zip(self.names, ends, strict=True))
+    def num_columns(self) -> int:
+        """How many columns they have together."""
+        return len(self.low)
+
+    @property
+    def ranges(self) -> dict[str, tuple[float | int, float | int]]:
+        """Of the parameters that are numbers."""
+        return {name: (p.low, p.high) for name, p in self.items() if not isinstance(p, Category)}
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """The lower end of every column."""
+        return tuple(low for parameter in self.parameters for low, _ in parameter.ends)
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """The upper end of every column."""
+        return tuple(high for parameter in self.parameters for _, high in parameter.ends)
 
     @property
     def bounds(self) -> Float[Tensor, "2 d"]:
-        """Lower and upper ends of the box."""
+        """Lower and upper ends of the columns."""
         return torch.tensor([self.low, self.high], dtype=torch.double)
 
-    def read(self, params: Params) -> dict[str, float]:
-        """Params as plain floats in the order of `names`; refused unless they are all there.
+    @property
+    def domain(self) -> Domain:
+        """Which rows of columns are designs."""
+        parts = (_discrete(self.columns_of(name).start, p) for name, p in self.items())
+        return Domain(self.bounds, tuple(part for part in parts if part is not None))
 
-        They may lie outside the ranges.
+    @property
+    def exact(self) -> Bool[Tensor, " d"]:
+        """Columns in which every difference makes another experiment: whole numbers, choices."""
+        return torch.tensor(
+            [isinstance(p, Int | Category) for p in self.parameters for _ in p.ends]
+        )
+
+    def columns_of(self, name: str) -> slice:
+        """Where a parameter is among the columns."""
+        if name not in self.names:
+            raise ValueError(unknown("parameter", name, self.names))
+        place = self.names.index(name)
+        first = sum(len(parameter.ends) for parameter in self.parameters[:place])
+        return slice(first, first + len(self.parameters[place].ends))
+
+    def read(self, params: Params) -> Design:
+        """Params as plain values in the order of `names`; refused unless they are all there.
+
+        Numbers may lie outside their ranges; a choice must be one of those there are.
         """
         if not isinstance(params, Mapping):
-            raise TypeError(f"params must be a dict with one number per parameter, got {params!r}")
+            raise TypeError(f"params must be a dict with one value per parameter, got {params!r}")
         for name in params:
             if name not in self.names:
                 raise ValueError(unknown("parameter", name, self.names))
         missing = [name for name in self.names if name not in params]
         if missing:
             raise ValueError(
-                f"params must have a number for every parameter, but {', '.join(missing)} is "
+                f"params must have a value for every parameter, but {', '.join(missing)} is "
                 f"missing in {dict(params)}"
             )
-        design = {name: read_number(f"the value of {name!r}", params[name]) for name in self.names}
-        for name, low, high in zip(self.names, self.low, self.high, strict=True):
-            if not math.isfinite((design[name] - low) / (high - low)):
-                raise ValueError(
-                    f"the value of {name!r} is too far outside its range ({low}, {high}) for "
-                    f"floating point, got {params[name]!r}"
-                )
-        return design
+        return {name: p.read(f"the value of {name!r}", params[name]) for name, p in self.items()}
 
     def to_tensor(self, params: Params) -> Float[Tensor, " d"]:
-        return torch.tensor(list(self.read(params).values()), dtype=torch.double)
+        return torch.tensor(self.to_columns(self.read(params)), dtype=torch.double)
 
-    def to_params(self, x: Float[Tensor, " d"]) -> dict[str, float]:
-        return dict(zip(self.names, x.tolist(), strict=True))
+    def to_columns(self, design: Design) -> list[float]:
+        """The row of a design that was read."""
+        return [x for name, p in self.items() for x in p.to_columns(design[name])]
+
+    def to_params(self, x: Float[Tensor, " d"]) -> Design:
+        """Floats, ints and choices; those that have steps on the next one."""
+        row = x.tolist()
+        return {name: p.from_columns(row[self.columns_of(name)]) for name, p in self.items()}
 
 
-def _read_range(name: object, ends: object) -> tuple[float, float]:
+def _read_parameter(name: object, range_: object) -> Parameter:
     if not isinstance(name, str):
         raise TypeError(f"the name of a parameter must be a string, got {name!r}")
     if not name.strip():
         raise ValueError(f"a parameter needs a name, got {name!r}")
-    if isinstance(ends, (np.ndarray, Tensor)):
-        ends = ends.tolist()
-    if not isinstance(ends, Sequence) or len(ends) != 2:
-        raise TypeError(f"the range of {name!r} must be (low, high), got {ends!r}")
-    low, high = (read_number(f"each end of the range of {name!r}", end) for end in ends)
-    if not low < high:
-        raise ValueError(
-            f"the range of {name!r} must run from a lower to a higher number, got {ends!r}; "
-            + ("leave a fixed parameter out" if low == high else "swap its ends")
-        )
-    if not SMALLEST <= high - low < math.inf:
-        size = "narrow" if high - low < 1 else "wide"
-        raise ValueError(f"the range of {name!r} is too {size} for floating point, got {ends!r}")
-    return low, high
+    if isinstance(range_, Parameter):
+        return range_
+    return parameters.Float(*read_range(repr(name), range_))
 
 
-def checked_bounds(bounds: Tensor, dimension: int) -> Float[Tensor, "2 d"]:
-    """The lower and upper ends of the box in double precision, refused where they make no box."""
-    bounds = torch.as_tensor(bounds, dtype=torch.double)
-    if bounds.shape != (2, dimension):
-        raise ValueError(
-            f"x has {dimension} parameters, so bounds must have shape (2, {dimension}), lower and "
-            f"upper ends of the box, got {tuple(bounds.shape)}"
-        )
-    if not (bounds.isfinite().all() and (bounds[0] < bounds[1]).all()):
-        raise ValueError(
-            f"every lower bound must be finite and below its upper bound, got {bounds.tolist()}"
-        )
-    return bounds
+def _is_plain(parameter: Parameter) -> bool:
+    """Whether (low, high) says it all."""
+    return isinstance(parameter, parameters.Float) and not (parameter.log or parameter.step)
+
+
+def _discrete(column: int, parameter: Parameter) -> Discrete | None:
+    if parameter.count is None:
+        return None
+    if isinstance(parameter, Category):
+        few = parameter.count == 2
+        return Grid(column, 2) if few else OneOf(column, parameter.count)
+    log_of = parameter.low if isinstance(parameter, Int) and parameter.log else None
+    return Grid(column, parameter.count, log_of)

@@ -11,10 +11,9 @@ from torch import Tensor
 from meseta import methods
 from meseta.acquisition.maximize import MaximizeInfo, maximize_acquisition
 from meseta.acquisition.prepared import RobustAcquisition
+from meseta.domain import Domain, Held, checked_domain
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, check_data, fit_surrogate
 from meseta.noise import NoiseLaw
-from meseta.sobol import sobol_sequence
-from meseta.space import checked_bounds
 
 
 class SuggestInfo(NamedTuple):
@@ -32,7 +31,7 @@ class SuggestInfo(NamedTuple):
 def suggest(
     X: Tensor,
     y: Tensor,
-    bounds: Tensor,
+    bounds: Tensor | Domain,
     noise: NoiseLaw,
     *,
     method: str = methods.DEFAULT_METHOD,
@@ -43,6 +42,7 @@ def suggest(
     noise_variance: float | None = None,
     previous: Hyperparameters | None = None,
     fitted: tuple[SingleTaskGP, FitInfo | None] | None = None,
+    held: Held | None = None,
 ) -> tuple[Float[Tensor, " d"], SuggestInfo]:
     """The point that a method would evaluate next, given y = f(X) + noise; all in raw units.
 
@@ -50,7 +50,7 @@ def suggest(
 
     Args:
         X, y: The data, (n, d) and (n,).
-        bounds: The box, (2, d).
+        bounds: The box, (2, d); or a Domain, where parts of it are discrete.
         noise: The law of xi.
         method: A name from `meseta.methods`.
         options: Of the method, as a dictionary, such as {"num_max_values": 3}.
@@ -62,22 +62,35 @@ def suggest(
             which the fit starts.
         fitted: What `fit_surrogate` returned for these data, or a model of your own and None; if
             given, nothing is fitted.
+        held: Columns that cannot be chosen, and what they are expected to be, in raw units.
     """
     check_data(X, y)
-    bounds = checked_bounds(bounds, X.shape[1])
+    domain = checked_domain(bounds, X.shape[1])
     prepare = methods.prepare(method, options)
     number = len(X) + (0 if X_pending is None else len(X_pending))
     if prepare is None:
-        return sobol_sequence(bounds, number, 1, seed)[0], SuggestInfo()
+        x = domain.sobol_sequence(number, 1, seed)[0]
+        return x if held is None else held.put(x), SuggestInfo()
     if fitted is None:
         fitted = fit_surrogate(
-            X, y, bounds, noise, prior=prior, noise_variance=noise_variance, previous=previous
+            X,
+            y,
+            domain.bounds,
+            noise,
+            prior=prior,
+            noise_variance=noise_variance,
+            previous=previous,
         )
     model, fit = fitted
     stream = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)
-    acquisition = RobustAcquisition(model, noise, bounds, prepare, X_pending, stream)
+    acquisition = RobustAcquisition(model, noise, domain, prepare, X_pending, stream)
     generator = torch.Generator().manual_seed(stream)
     x, maximize = maximize_acquisition(
-        acquisition, bounds, generator, acquisition.starts, acquisition.robust.lengthscale
+        acquisition if held is None else lambda X: acquisition(held.put(X)),
+        domain,
+        generator,
+        acquisition.starts,
+        acquisition.robust.lengthscale,
     )
+    x = x if held is None else held.put(x)
     return x, SuggestInfo(model, fit, acquisition, maximize)

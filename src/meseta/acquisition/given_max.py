@@ -55,7 +55,7 @@ def given_max(posterior: JointPosterior, g_star: Float[Tensor, " k"]) -> GivenMa
     """Step 1: EP on g(X) | D with the constraints g(x_i) <= g*, for every g* at once."""
     X = posterior.X
     moments, c = posterior.moments_and_whitened(X)
-    _, _, prior = posterior.kernel.at_same_point
+    _, prior = posterior.kernel.at_same_point(X)
     uncertain = moments.v_g > CERTAIN * prior
     lowest = g_star.min()
     active = uncertain & (lowest - moments.m_g < INACTIVE * moments.v_g.sqrt())

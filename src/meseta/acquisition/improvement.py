@@ -9,6 +9,7 @@ from botorch.acquisition.analytic import LogExpectedImprovement, UpperConfidence
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.domain import Box
 from meseta.gp.incumbent import Incumbent, maximize_mean
 from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior
@@ -66,7 +67,7 @@ class Improvement:
 
 def prepare_ei(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: EIOptions,
 ) -> Improvement:
@@ -78,7 +79,7 @@ def prepare_ei(
 
 def prepare_ei_of_f(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: EIOptions,
 ) -> Improvement:
@@ -88,7 +89,7 @@ def prepare_ei_of_f(
 
 def prepare_ucb(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: UCBOptions,
 ) -> Improvement:

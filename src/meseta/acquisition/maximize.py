@@ -1,14 +1,13 @@
 """Maximising an acquisition function over the box."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from botorch.acquisition.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.ascent import ascend
-from meseta.sobol import sobol
+from meseta.domain import Box, as_domain
 
 NUM_RESTARTS = 10
 RAW_SAMPLES = 256
@@ -23,8 +22,8 @@ class MaximizeInfo(NamedTuple):
 
 
 def maximize_acquisition(
-    acquisition: AcquisitionFunction,
-    bounds: Float[Tensor, "2 d"],
+    acquisition: Callable[[Tensor], Tensor],
+    bounds: Box,
     generator: torch.Generator,
     extra: Float[Tensor, "m d"] | None = None,
     scale: Float[Tensor, " d"] | None = None,
@@ -38,16 +37,19 @@ def maximize_acquisition(
     BoTorch's optimize_acqf does the same, but draws its starting points with global randomness
     and steps every restart separately.
     """
-    raw = sobol(bounds, raw_samples, generator)
+    domain = as_domain(bounds)
+    raw = domain.sobol(raw_samples, generator)
     if extra is not None:
-        raw = torch.cat([raw, extra.clamp(bounds[0], bounds[1])])
+        raw = torch.cat([raw, domain.snap(extra)])
     with torch.no_grad():
         values = acquisition(raw[:, None, :])
     chosen = _boltzmann(values, min(num_restarts, len(raw)), generator)
-    ascent = ascend(
+    each = domain.best_of_each(raw, values)
+    # logarithms of a gain have no bottom, and tolerances are relative to the lowest start
+    chosen = torch.cat([chosen, each[values[each] > values.median()]])
+    ascent = domain.ascend(
         lambda _, x: acquisition(x[:, None, :]),
         raw[chosen],
-        bounds,
         scale=scale,
         compete=True,
         gradient_tolerance=1e-3,

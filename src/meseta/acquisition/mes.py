@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition.nes import NESOptions
+from meseta.domain import Box
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, percentile_values, sample_maxima
 from meseta.gp.surrogate import Units
@@ -44,7 +45,7 @@ class MES:
 
 def prepare_mes(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: NESOptions,
 ) -> MES:

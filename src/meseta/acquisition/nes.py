@@ -15,6 +15,7 @@ from meseta.acquisition.given_max import (
     moments_given_max,
 )
 from meseta.acquisition.prepared import RobustAcquisition
+from meseta.domain import Box, Domain
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, MaximaOptions, percentile_values, sample_maxima
 from meseta.gp.paths import Sampler
@@ -71,7 +72,7 @@ class NES:
 
 def prepare_nes(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: NESOptions,
 ) -> NES:
@@ -102,7 +103,7 @@ class NoisyInputEntropySearch(RobustAcquisition):
         self,
         model: Any,
         noise: NoiseLaw,
-        bounds: Tensor,
+        bounds: Tensor | Domain,
         num_max_values: int = 1,
         max_values: Tensor | None = None,
         X_pending: Tensor | None = None,
@@ -116,7 +117,7 @@ class NoisyInputEntropySearch(RobustAcquisition):
         Args:
             model: The fitted model of f.
             noise: The law of xi, in the raw units of x.
-            bounds: 2 x d, the box in which g is maximised, in raw units.
+            bounds: 2 x d, the box in which g is maximised, in raw units; or a Domain.
             num_max_values: K, how many values of g* to average over (paper: 1).
             max_values: Values of g* in raw units; if given, none are sampled.
             X_pending: Points under evaluation (p x d): their outcome is taken to be its mean.
@@ -128,9 +129,9 @@ class NoisyInputEntropySearch(RobustAcquisition):
         given_values = None if max_values is None else _checked_values(max_values)
         options = NESOptions(num_paths, num_features, sampler, num_max_values)
 
-        def prepare(posterior: JointPosterior, box: Tensor, generator: torch.Generator) -> NES:
+        def prepare(posterior: JointPosterior, domain: Domain, generator: torch.Generator) -> NES:
             if given_values is None:
-                return prepare_nes(posterior, box, generator, options)
+                return prepare_nes(posterior, domain, generator, options)
             g_star = self.robust.units.y_to_model(given_values)
             return _given(posterior, g_star, posterior.X[:0], None)
 

@@ -8,11 +8,11 @@ from botorch.acquisition.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.domain import Domain, as_domain, checked_domain
 from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior
 from meseta.gp.surrogate import Units
 from meseta.noise import NoiseLaw
-from meseta.space import checked_bounds
 
 
 @runtime_checkable
@@ -39,8 +39,8 @@ class Prepared(Protocol):
     def value(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]: ...
 
 
-# From the posterior (pending points included), the box, and randomness.
-Prepare = Callable[[JointPosterior, Tensor, torch.Generator], Prepared]
+# From the posterior (pending points included), the designs, and randomness.
+Prepare = Callable[[JointPosterior, Domain, torch.Generator], Prepared]
 
 
 class RobustAcquisition(AcquisitionFunction):
@@ -53,7 +53,7 @@ class RobustAcquisition(AcquisitionFunction):
         self,
         model: Any,
         noise: NoiseLaw,
-        bounds: Tensor,
+        bounds: Tensor | Domain,
         prepare: Prepare,
         X_pending: Tensor | None = None,
         seed: int = 0,
@@ -63,14 +63,16 @@ class RobustAcquisition(AcquisitionFunction):
         Args:
             model: The fitted model of f.
             noise: The law of xi, in the raw units of x.
-            bounds: 2 x d, the box in which g is maximised, in raw units.
+            bounds: 2 x d, the box in which g is maximised, in raw units; or a Domain, where parts
+                of it are discrete.
             prepare: The method.
             X_pending: Points under evaluation (p x d).
             seed: The same seed gives the same acquisition function.
         """
         super().__init__(model=model)
-        self.robust = RobustPosterior.from_model(model, noise)  # without pending points
-        self.bounds = checked_bounds(bounds, self.robust.dimension)
+        box = as_domain(bounds).bounds
+        self.robust = RobustPosterior.from_model(model, noise, box)  # without pending points
+        self.domain = checked_domain(bounds, self.robust.dimension)
         self.prepare, self.seed = prepare, seed
         self.set_X_pending(X_pending)
 
@@ -82,8 +84,13 @@ class RobustAcquisition(AcquisitionFunction):
             robust = robust.with_observations(pending.reshape(-1, robust.dimension))
         super().set_X_pending(X_pending)
         generator = torch.Generator().manual_seed(self.seed)
-        box = robust.units.x_to_model(self.bounds)
-        self.prepared = self.prepare(robust.core, box, generator)
+        domain = self.domain.mapped(robust.units.x_to_model)
+        self.prepared = self.prepare(robust.core, domain, generator)
+
+    @property
+    def bounds(self) -> Float[Tensor, "2 d"]:
+        """The box in which g is maximised, in raw units."""
+        return self.domain.bounds
 
     @property
     def info(self) -> Any:

@@ -9,6 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from meseta.acquisition.nes import NESOptions
+from meseta.domain import Box
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, maxima_below, percentile_values, sample_maxima
 from meseta.gp.paths import SamplePaths, sample_paths
@@ -73,7 +74,7 @@ class RejectionSampling:
 
 def prepare_rejection(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: RejectionOptions,
 ) -> RejectionSampling:

@@ -14,8 +14,10 @@ from meseta.acquisition.improvement import (
     around,
     prepare_ei_of_f,
 )
+from meseta.domain import Box
 from meseta.gp.incumbent import Mean, maximize_mean
 from meseta.gp.joint import JointPosterior
+from meseta.kernels import SmoothedKernel
 
 
 @dataclass(frozen=True)
@@ -37,37 +39,35 @@ class UnscentedImprovement:
     """log sum_i w_i EI(x + xi_i) in the units of the model."""
 
     of_f: Improvement
-    points: Float[Tensor, "points d"]
-    weights: Float[Tensor, " points"]
+    kernel: SmoothedKernel
+    kappa: float
     starts: Float[Tensor, "s d"]
     info: IncumbentInfo
 
     def value(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
-        nearby = x[:, None, :] + self.points
+        nearby, weights = self.kernel.sigma_points(x, self.kappa)
         values = self.of_f.value(nearby.reshape(-1, x.shape[-1])).view(nearby.shape[:-1])
-        return (values + self.weights.log()).logsumexp(-1)
+        return (values + weights.log()).logsumexp(-1)
 
 
 def unscented_mean(posterior: JointPosterior, kappa: float) -> Mean:
     """sum_i w_i m_f(x + xi_i), where the method believes the mean of g to be."""
-    points, weights = posterior.kernel.law.sigma_points(kappa)
 
     def mean(x: Tensor) -> Tensor:
-        nearby = (x[:, None, :] + points).reshape(-1, x.shape[-1])
-        return posterior.mean_f(nearby).view(len(x), -1) @ weights
+        nearby, weights = posterior.kernel.sigma_points(x, kappa)
+        return posterior.mean_f(nearby.reshape(-1, x.shape[-1])).view(len(x), -1) @ weights
 
     return mean
 
 
 def prepare_unscented_ei(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: UnscentedOptions,
 ) -> UnscentedImprovement:
     """The unscented average of log EI of f; starting points lie around the method's belief."""
     of_f = prepare_ei_of_f(posterior, bounds, generator, EIOptions())
-    points, weights = posterior.kernel.law.sigma_points(options.kappa)
     believed = maximize_mean(posterior, unscented_mean(posterior, options.kappa), bounds, generator)
     starts = torch.cat([around(believed.x, posterior, generator), of_f.starts])
-    return UnscentedImprovement(of_f, points, weights, starts, of_f.info)
+    return UnscentedImprovement(of_f, posterior.kernel, options.kappa, starts, of_f.info)

@@ -19,8 +19,8 @@ from jaxtyping import Float
 from linear_operator.utils.errors import NotPSDError
 from torch import Tensor
 
+from meseta.domain import checked_bounds
 from meseta.noise import NoiseLaw
-from meseta.space import checked_bounds
 
 Prior = Literal["default", "paper"]
 

@@ -7,10 +7,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.ascent import ascend
+from meseta.domain import Box, as_domain
 from meseta.gp.joint import JointPosterior
 from meseta.gp.surrogate import Units
-from meseta.sobol import sobol
 
 SWEEP = 1024
 STARTS = 8
@@ -33,19 +32,21 @@ class Incumbent(NamedTuple):
 def maximize_mean(
     posterior: JointPosterior,
     mean: Mean,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
 ) -> Incumbent:
     """The highest point of a mean that the posterior gives, to almost full precision."""
+    domain = as_domain(bounds)
     with torch.no_grad():
-        data = posterior.X.clamp(bounds[0], bounds[1])
+        data = domain.snap(posterior.X)
         # among equals the data come first: a flat mean speaks for what was evaluated
-        sweep = torch.cat([data, sobol(bounds, SWEEP, generator)])
-        best = mean(sweep).sort(descending=True, stable=True).indices[:STARTS]
-    ascent = ascend(
+        sweep = torch.cat([data, domain.sobol(SWEEP, generator)])
+        values = mean(sweep)
+        best = values.sort(descending=True, stable=True).indices[:STARTS]
+        starts = torch.cat([best, domain.best_of_each(sweep, values)])
+    ascent = domain.ascend(
         lambda _, x: mean(x),
-        sweep[best],
-        bounds,
+        sweep[starts],
         scale=posterior.kernel.kernel.lengthscale,
         gradient_tolerance=1e-10,
         value_tolerance=1e-15,

@@ -58,7 +58,7 @@ class JointPosterior:
         and without any noise v_f at the data is rounding, about which there is nothing to learn.
         """
         s2 = self.new_noise_variance + self.jitter_variance
-        return torch.maximum(s2, ROUNDING * self.kernel.at_same_point[0])
+        return torch.maximum(s2, ROUNDING * self.kernel.prior_variance)
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f and g at each x."""
@@ -74,7 +74,7 @@ class JointPosterior:
         """
         k_xf, k_xgf = self.kernel.k_f(x, self.X), self.kernel.k_gf(x, self.X)
         a, c = self.whiten(torch.cat([k_xf, k_xgf])).tensor_split(2)
-        prior_f, prior_fg, prior_g = self.kernel.at_same_point
+        prior_f, (prior_fg, prior_g) = self.kernel.prior_variance, self.kernel.at_same_point(x)
         v_f = (prior_f - a.square().sum(-1)).clamp_min(FLOOR * prior_f)
         v_g = (prior_g - c.square().sum(-1)).clamp_min(FLOOR * prior_g)
         limit = (v_f * v_g).sqrt()  # Cauchy-Schwarz, which rounding may break

@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from meseta.ascent import Ascent, ascend
+from meseta.ascent import Ascent
+from meseta.domain import Box, Domain, as_domain
 from meseta.gp.joint import JointPosterior
 from meseta.gp.paths import SamplePaths, Sampler, sample_paths
-from meseta.sobol import sobol
 
 # Points of the Sobol sweep.
 SWEEP = 512
@@ -50,7 +50,7 @@ class Maxima(NamedTuple):
 
 def sample_maxima(
     posterior: JointPosterior,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
     options: MaximaOptions,
 ) -> Maxima:
@@ -63,7 +63,7 @@ def sample_maxima(
 
 def maximize_paths(
     paths: SamplePaths,
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
 ) -> Maxima:
     """Maximise all paths of g at once: a Sobol sweep, then ascent from its best points.
@@ -71,16 +71,17 @@ def maximize_paths(
     Each path climbs from its best point, and again from its best point on another hill if that
     could catch up: if it lies no deeper below than the largest gain of all the first climbs.
     """
+    domain = as_domain(bounds)
     with torch.no_grad():
-        sweep = _sweep(paths, bounds, generator)
+        sweep = _sweep(paths, domain, generator)
         values = paths.g(sweep)
         first, second = _distinct_tops(paths, sweep, values)
     every = torch.arange(len(values))
     precision = _precision(values[every, first], values)
-    best = _climb(paths, every, sweep[first], bounds, precision)
+    best = _climb(paths, every, sweep[first], domain, precision)
     reach = (best.value - values[every, first]).max()
     rivals = (values[every, second] > best.value - reach).nonzero().flatten()
-    other = _climb(paths, rivals, sweep[second[rivals]], bounds, precision)
+    other = _climb(paths, rivals, sweep[second[rivals]], domain, precision)
     better = other.value > best.value[rivals]
     won = rivals[better]
     best.value[won], best.x[won] = other.value[better], other.x[better]
@@ -92,14 +93,15 @@ def maximize_paths(
 def maxima_below(
     paths: SamplePaths,
     g_star: Float[Tensor, " k"],
-    bounds: Float[Tensor, "2 d"],
+    bounds: Box,
     generator: torch.Generator,
 ) -> Bool[Tensor, "k paths"]:
     """Which paths of g stay below each g*.
 
     A Sobol sweep settles most of them; only tops that a climb could lift above g* are climbed.
     """
-    sweep = _sweep(paths, bounds, generator)
+    domain = as_domain(bounds)
+    sweep = _sweep(paths, domain, generator)
     top, best = paths.g(sweep[:FIRST_LOOK]).max(-1)
     # most paths that rise above g* do so at one of a few points already
     low = (top <= g_star.max()).nonzero().flatten()
@@ -109,7 +111,7 @@ def maxima_below(
 
     def climb(of_low: Tensor) -> Tensor:
         start = sweep[best[low[of_low]]]
-        return _climb(low_paths, of_low, start, bounds, precision).value
+        return _climb(low_paths, of_low, start, domain, precision).value
 
     probe = torch.arange(min(PROBES, len(low)))
     climbed = climb(probe)
@@ -132,25 +134,23 @@ def percentile_values(
     return torch.quantile(maxima, grid if num_values > 1 else grid.new_tensor([0.5]))
 
 
-def _sweep(
-    paths: SamplePaths, bounds: Float[Tensor, "2 d"], generator: torch.Generator
-) -> Float[Tensor, "m d"]:
+def _sweep(paths: SamplePaths, domain: Domain, generator: torch.Generator) -> Float[Tensor, "m d"]:
     """Sobol points, and the data inside the box."""
-    inside = ((bounds[0] <= paths.X) & (bounds[1] >= paths.X)).all(-1)
-    return torch.cat([sobol(bounds, SWEEP, generator), paths.X[inside]])
+    low, high = domain.bounds
+    inside = ((low <= paths.X) & (high >= paths.X)).all(-1)
+    return torch.cat([domain.sobol(SWEEP, generator), domain.snap(paths.X[inside])])
 
 
 def _climb(
     paths: SamplePaths,
     path: Int[Tensor, " b"],
     start: Float[Tensor, "b d"],
-    bounds: Float[Tensor, "2 d"],
+    domain: Domain,
     precision: float,
 ) -> Ascent:
-    return ascend(
+    return domain.ascend(
         lambda problem, x: paths.g_of(path[problem], x),
         start,
-        bounds,
         scale=_scale(paths),
         stragglers=0.03,  # a few unfinished paths hardly move the quantiles of g*
         gradient_tolerance=0.0,
@@ -170,7 +170,7 @@ def _distinct_tops(
     """The best point of each path, and the best that does not lie on the same hill."""
     first = values.argmax(-1)
     covariance = paths.kernel.k_g(sweep[first], sweep)
-    same_hill = covariance > SAME_HILL * paths.kernel.at_same_point[2]
+    same_hill = covariance > SAME_HILL * paths.kernel.at_same_point(sweep[first])[1][:, None]
     return first, values.masked_fill(same_hill, -torch.inf).argmax(-1)
 
 

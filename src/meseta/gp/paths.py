@@ -55,15 +55,32 @@ class SamplePaths:
 
     def g(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
         """All paths of g at the same points."""
-        phase = x @ self.omega.T
-        waves = self.g_cosine @ phase.cos().T + self.g_sine @ phase.sin().T
+        c, s = self._carrier(x)
+        waves = self.g_cosine @ c.T + self.g_sine @ s.T
         return self.mean + waves + self.update @ self.kernel.k_gf(x, self.X).T
 
     def g_of(self, path: Int[Tensor, " m"], x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         """Path path[i] of g at x[i]."""
-        waves = _waves(x, self.omega, self.g_cosine[path], self.g_sine[path])
+        cosine, sine = self.g_cosine[path], self.g_sine[path]
+        if self._only_shifts:
+            waves = _waves(x, self.omega, cosine, sine)
+        else:
+            c, s = self._carrier(x)
+            waves = (cosine * c + sine * s).sum(-1)
         updates = self.kernel.k_gf(x, self.X) * self.update[path]
         return self.mean + waves + updates.sum(-1)
+
+    @property
+    def _only_shifts(self) -> bool:
+        return len(self.kernel.shifted) == self.omega.shape[1]
+
+    def _carrier(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Real and imaginary part of the waves that g_cosine and g_sine belong to."""
+        if self._only_shifts:
+            phase = x @ self.omega.T
+            return phase.cos(), phase.sin()
+        waves = self.kernel.waves(x, self.omega)
+        return waves.real, waves.imag
 
 
 class _Waves(torch.autograd.Function):
@@ -156,7 +173,7 @@ def _smoothed(
     posterior: JointPosterior, omega: Tensor, cosine: Tensor, sine: Tensor, update: Tensor
 ) -> SamplePaths:
     """E exp(i omega (x + xi)) = characteristic(omega) exp(i omega x): modulus and phase."""
-    characteristic = posterior.kernel.law.characteristic(omega)
+    characteristic = posterior.kernel.characteristic(omega)
     real, imaginary = characteristic.real, characteristic.imag
     return SamplePaths(
         kernel=posterior.kernel,

@@ -7,10 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.domain import checked_bounds
 from meseta.gp.joint import JointMoments, JointPosterior, condition
 from meseta.gp.surrogate import Units, read_model
 from meseta.kernels import smooth
-from meseta.noise import NoiseLaw
+from meseta.noise import NoiseLaw, in_units, resolved
 
 
 class Gaussian(NamedTuple):
@@ -32,16 +33,28 @@ class RobustPosterior:
     units: Units
 
     @classmethod
-    def from_model(cls, model: object, noise: NoiseLaw) -> "RobustPosterior":
-        """From a fitted single-output BoTorch SingleTaskGP; the noise in the raw units of x."""
+    def from_model(
+        cls, model: object, noise: NoiseLaw, bounds: Float[Tensor, "2 d"] | None = None
+    ) -> "RobustPosterior":
+        """From a fitted single-output BoTorch SingleTaskGP; the noise in the raw units of x.
+
+        `bounds` are the box of the designs, raw; without them it is the one that the model
+        normalises its inputs with, or that of its data. Only some laws of the noise care.
+        """
         surrogate = read_model(model)
         if not isinstance(noise, NoiseLaw):
             raise TypeError(
                 f"expected a noise law such as meseta.Normal(0.1), got {type(noise).__name__}"
             )
-        law = noise.in_dimension(surrogate.X.shape[1]).scaled(1 / surrogate.units.x_width)
+        units, X = surrogate.units, surrogate.X
+        box = X.new_tensor([[0.0], [1.0]]).expand(2, X.shape[1])
+        if bounds is not None:
+            box = units.x_to_model(checked_bounds(bounds, X.shape[1]))
+        law = resolved(noise.in_dimension(X.shape[1]), *units.x_to_raw(box))
+        law = in_units(law, units.x_offset, units.x_width)
+        corners = torch.cat([X, box])
         core = condition(
-            smooth(surrogate.kernel, law),
+            smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)])),
             surrogate.mean,
             surrogate.X,
             surrogate.y,

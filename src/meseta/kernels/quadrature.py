@@ -46,6 +46,8 @@ class JointNodes:
     bases: Factors
     nodes: Float[Tensor, "num d"]
     weights: Float[Tensor, " num"]
+    # of xi - xi', where a rule with fewer nodes than all differences is known
+    differences: tuple[Float[Tensor, "many d"], Float[Tensor, " many"]] | None = None
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         return product(self.bases, delta, lambda base, part: base.f(part))
@@ -60,7 +62,8 @@ class JointNodes:
         def smoothed(shifted: Tensor) -> Tensor:
             return product(self.bases, shifted, lambda base, part: base.g(part))
 
-        return _average(smoothed, delta, *_differences(self.nodes, self.weights))
+        differences = self.differences or _differences(self.nodes, self.weights)
+        return _average(smoothed, delta, *differences)
 
 
 def _average(

@@ -5,16 +5,18 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Complex, Float
 from torch import Tensor
 
 from meseta.kernels import matern, squared_exponential
+from meseta.kernels.grid import Grid, confused_grid, placed_grid
 from meseta.kernels.quadrature import IndependentNodes, JointNodes
 from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
-from meseta.noise import NoiseLaw, Normal, Uniform
+from meseta.noise import Confused, Joint, NoiseLaw, Normal, Placed, Uniform
+from meseta.noise.law import OneDimensional, unscented
 
 # Gauss nodes per dimension of the quadrature route, at least and at most; joint nodes.
 NODES, MOST_NODES = 24, 256
@@ -23,90 +25,305 @@ JOINT_NODES = 64
 Key = TypeVar("Key", bound=Hashable)
 
 
+class OnGrid(NamedTuple):
+    """Dimensions whose smoothing goes by a grid."""
+
+    dims: list[int]
+    grid: Grid
+    shifts: bool  # xi is added to x, so that it has a characteristic function
+
+
 @dataclass(frozen=True, eq=False)
 class SmoothedKernel:
-    """Covariances of f and g: index order is argument order, k_gf(A, B) has g at A and f at B."""
+    """Covariances of f and g: index order is argument order, k_gf(A, B) has g at A and f at B.
+
+    `factors` cover the dimensions where xi is added to x and the smoothing has a closed form or
+    joint nodes; `grids` the others. `whole` are all dimensions without noise.
+    """
 
     kernel: StationaryKernel
     law: NoiseLaw
+    whole: Factors
     factors: Factors
+    grids: tuple[OnGrid, ...] = ()
+    bias: Float[Tensor, " d"] | None = None  # E xi, which the factors leave out
 
     def k_f(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
-        return self._product(_differences(A, B), lambda factor, delta: factor.f(delta))
+        delta = _differences(A, B)
+        return self.kernel.variance * product(self.whole, delta, lambda factor, d: factor.f(d))
 
     def k_gf(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
-        return self._product(_differences(A, B), lambda factor, delta: factor.gf(delta))
+        value = self._product(
+            self._biased(_differences(A, B)), lambda factor, delta: factor.gf(delta)
+        )
+        for dims, grid, _ in self.grids:
+            value = value * grid.gf(A[..., dims], B[..., dims])
+        return value
 
     def k_g(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
-        return self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
+        value = self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
+        for dims, grid, _ in self.grids:
+            value = value * grid.g(A[..., dims], B[..., dims])
+        return value
+
+    @property
+    def prior_variance(self) -> Float[Tensor, ""]:
+        """k_f(x, x), the same for every x."""
+        return self.kernel.variance
+
+    def at_same_point(
+        self, x: Float[Tensor, "m d"]
+    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+        """k_gf(x, x) and k_g(x, x) for each x."""
+        gf, g = (value.expand(len(x)) for value in self._at_zero)
+        for dims, grid, _ in self.grids:
+            grid_gf, grid_g = grid.at_same_point(x[:, dims])
+            gf, g = gf * grid_gf, g * grid_g
+        return gf, g
 
     @cached_property
-    def at_same_point(self) -> tuple[Float[Tensor, ""], Float[Tensor, ""], Float[Tensor, ""]]:
-        """k_f(x, x), k_gf(x, x) and k_g(x, x): the same for every x."""
+    def shifted(self) -> list[int]:
+        """Dimensions where xi is added to x."""
+        placed = [i for dims, _, shifts in self.grids if not shifts for i in dims]
+        return [i for i in range(len(self.kernel.lengthscale)) if i not in placed]
+
+    def characteristic(self, omega: Float[Tensor, "features d"]) -> Complex[Tensor, " features"]:
+        """E exp(i omega xi) over the shifted dimensions."""
+        d = omega.shape[1]
+        if len(self.shifted) == d:
+            return self.law.characteristic(omega)
+        marginals, parts = _split(self.law, d)
+        value = torch.ones(len(omega), dtype=torch.cdouble)
+        for i in self.shifted:
+            value = value * marginals[i].characteristic(omega[:, [i]])
+        for dims, part in parts:
+            if not isinstance(part, Confused):
+                value = value * part.characteristic(omega[:, dims])
+        return value
+
+    def waves(
+        self, x: Float[Tensor, "m d"], omega: Float[Tensor, "features d"]
+    ) -> Complex[Tensor, "m features"]:
+        """exp(i omega x) over the shifted dimensions, times E exp(i omega z(x)) over the others."""
+        phase = x[:, self.shifted] @ omega[:, self.shifted].T
+        value = torch.complex(phase.cos(), phase.sin())
+        for dims, grid, shifts in self.grids:
+            if not shifts:
+                value = value * grid.waves(x[:, dims], omega[:, dims])
+        return value
+
+    def sigma_points(
+        self, x: Float[Tensor, "m d"], kappa: float
+    ) -> tuple[Float[Tensor, "m points d"], Float[Tensor, " points"]]:
+        """Places around each x, and weights, of the unscented transformation of z(x)."""
+        if len(self.shifted) == x.shape[1]:
+            points, weights = self.law.sigma_points(kappa)
+            return x[:, None, :] + points, weights
+        root, mean = _root(self.law, self.shifted), self.law.mean
+        placed = [i for i in range(x.shape[1]) if i not in self.shifted]
+        mean[placed] = 0
+        points, weights = unscented(mean, root, kappa)
+        places = [x[:, i, None] + points[:, i] for i in range(x.shape[1])]
+        for dims, grid, shifts in self.grids:
+            if not shifts and len(dims) == 1:  # choices of a category have nothing between them
+                weight, t = grid.weights(x[:, dims]), grid.nodes[:, 0]
+                centre = weight @ t
+                variance = (weight @ t.square() - centre.square()).clamp_min(0)
+                places[dims[0]] = centre[:, None] + variance.sqrt()[:, None] * points[:, dims[0]]
+        return torch.stack(places, dim=-1), weights
+
+    @cached_property
+    def _at_zero(self) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         zero = torch.zeros_like(self.kernel.lengthscale)
         return (
-            self._product(zero, lambda factor, delta: factor.f(delta)),
-            self._product(zero, lambda factor, delta: factor.gf(delta)),
+            self._product(self._biased(zero), lambda factor, delta: factor.gf(delta)),
             self._product(zero, lambda factor, delta: factor.g(delta)),
         )
 
+    def _biased(self, delta: Tensor) -> Tensor:
+        return delta if self.bias is None else delta + self.bias
+
     def _product(self, delta: Tensor, part: Callable[[Factor, Tensor], Tensor]) -> Tensor:
+        if not self.factors:
+            return self.kernel.variance.expand(delta.shape[:-1])
         return self.kernel.variance * product(self.factors, delta, part)
 
 
-def smooth(kernel: StationaryKernel, law: NoiseLaw) -> SmoothedKernel:
-    """The smoothings of `kernel` under `law`, in closed form where there is one."""
-    law = law.in_dimension(len(kernel.lengthscale))
-    if law.independent:
-        return SmoothedKernel(kernel, law, _independent_factors(kernel, law))
-    everything = list(range(len(kernel.lengthscale)))
-    joint: Factor
-    if not isinstance(law, Normal):
-        still = Normal([0.0] * len(everything))
-        joint = JointNodes(_independent_factors(kernel, still), *law.nodes(JOINT_NODES))
-    elif set(kernel.shapes) == {"se"}:
-        joint = squared_exponential.CorrelatedNormalNoise(kernel.lengthscale, law.covariance_matrix)
-    else:
-        independent, nodes, weights = law.split()
-        joint = JointNodes(_independent_factors(kernel, independent), nodes, weights)
-    return SmoothedKernel(kernel, law, ((everything, joint),))
+def smooth(
+    kernel: StationaryKernel, law: NoiseLaw, span: Float[Tensor, "2 d"] | None = None
+) -> SmoothedKernel:
+    """The smoothings of `kernel` under `law`, in closed form where there is one.
 
-
-def _independent_factors(kernel: StationaryKernel, law: NoiseLaw) -> Factors:
-    """Dimensions with the same formula share a factor, so that it is evaluated once for all."""
-    marginals = law.marginals
-    width = torch.cat([_width(marginal) for marginal in marginals])
-    ratio = (width / kernel.lengthscale).tolist()
-    still = ((law.mean == 0) & (law.covariance_matrix.diagonal() == 0)).tolist()
+    `span` holds all designs at which g is looked at (default: the unit cube and as much again on
+    either side); only laws without a closed form need it.
+    """
+    d = len(kernel.lengthscale)
+    law = law.in_dimension(d)
+    span = torch.tensor([[-1.0], [2.0]], dtype=torch.double).expand(2, d) if span is None else span
+    marginals, everything = _split(law, d)
+    parts = [(dims, part) for dims, part in everything if not isinstance(part, Confused)]
+    confused = [(dims, part) for dims, part in everything if isinstance(part, Confused)]
+    joint = [i for dims, _ in parts for i in dims]
     formulas = [
-        "still" if still[i] else _formula(shape, marginals[i], ratio[i])
-        for i, shape in enumerate(kernel.shapes)
+        _formula(shape, marginal, length, joined=i in joint)
+        for i, (shape, marginal, length) in enumerate(
+            zip(kernel.shapes, marginals, kernel.lengthscale.tolist(), strict=True)
+        )
     ]
+    on_grid = [i for i in range(d) if formulas[i] == "grid"]
+    elsewhere = {*on_grid, *joint, *(i for dims, _ in confused for i in dims)}
+    alone = [i for i in range(d) if i not in elsewhere]
+    factors = [
+        *_factors(kernel, marginals, formulas, alone),
+        *((dims, _joined(kernel, marginals, formulas, dims, part)) for dims, part in parts),
+    ]
+    grids = tuple(
+        OnGrid(
+            [i], _grid(kernel, marginals[i], i, span[:, i]), not isinstance(marginals[i], Placed)
+        )
+        for i in on_grid
+    ) + tuple(OnGrid(dims, _confused(kernel, part, dims), False) for dims, part in confused)
+    return SmoothedKernel(
+        kernel=kernel,
+        law=law,
+        whole=_unmoved(kernel, list(range(d))) if grids else tuple(factors),
+        factors=tuple(factors),
+        grids=grids,
+        bias=_bias(marginals, parts, formulas, d),
+    )
+
+
+def _split(law: NoiseLaw, d: int) -> tuple[tuple[NoiseLaw, ...], list[tuple[list[int], NoiseLaw]]]:
+    """The independent law of each dimension, and what moves several dimensions together."""
+    if law.independent:
+        return law.marginals, []
+    if isinstance(law, Joint):
+        return law.own.marginals, [(list(dims), part) for dims, part in law.parts]
+    return (Normal(0.0),) * d, [(list(range(d)), law)]
+
+
+def _root(law: NoiseLaw, shifted: list[int]) -> Float[Tensor, "d d"]:
+    """Of the covariance where xi is added to x; 1 on the diagonal elsewhere."""
+    covariance = law.covariance_matrix
+    root = torch.eye(len(covariance), dtype=torch.double)
+    inner = covariance[shifted][:, shifted]
+    if len(shifted):
+        values, vectors = torch.linalg.eigh(inner)
+        part = vectors * values.clamp_min(0).sqrt() @ vectors.T
+        root[torch.tensor(shifted)[:, None], torch.tensor(shifted)] = part
+    return root
+
+
+def _factors(
+    kernel: StationaryKernel,
+    marginals: Sequence[NoiseLaw],
+    formulas: Sequence[str],
+    dims: list[int],
+) -> Factors:
+    """Dimensions with the same formula share a factor, so that it is evaluated once for all."""
     # the nodes of one dimension are not those of another
-    keys = [
-        (formula, shape, i if formula == "nodes" else None)
-        for i, (formula, shape) in enumerate(zip(formulas, kernel.shapes, strict=True))
-    ]
+    keys = [(formulas[i], kernel.shapes[i], i if formulas[i] == "nodes" else None) for i in dims]
     factors: list[tuple[list[int], Factor]] = []
-    for (formula, shape, i), dims in _dims_by(keys).items():
-        lengthscale = kernel.lengthscale[dims]
+    for (formula, shape, own), places in _dims_by(keys).items():
+        group = [dims[place] for place in places]
+        lengthscale = kernel.lengthscale[group]
         if formula == "still":
             factor = _unperturbed(shape, lengthscale)
-        elif i is not None:
-            nodes, weights = marginals[i].nodes(_num_nodes(ratio[i]))
+        elif own is not None:
+            nodes, weights = marginals[own].nodes(_num_nodes(marginals[own], float(lengthscale)))
             factor = IndependentNodes(_unperturbed(shape, lengthscale), nodes, weights)
-        elif shape == "se":
-            factor = _SE_FORMULAS[formula](lengthscale, width[dims])
         else:
-            factor = _MATERN_FORMULAS[formula](shape, lengthscale, width[dims])
-        factors.append((dims, factor))
+            width = torch.cat([_width(marginals[i]) for i in group])
+            if shape == "se":
+                factor = _SE_FORMULAS[formula](lengthscale, width)
+            else:
+                factor = _MATERN_FORMULAS[formula](shape, lengthscale, width)
+        factors.append((group, factor))
     return tuple(factors)
+
+
+def _joined(
+    kernel: StationaryKernel,
+    marginals: Sequence[NoiseLaw],
+    formulas: Sequence[str],
+    dims: list[int],
+    part: NoiseLaw,
+) -> Factor:
+    """Some dimensions that are moved together by `part`, and each by its own law besides."""
+    shapes = tuple(kernel.shapes[i] for i in dims)
+    inner = StationaryKernel(kernel.variance, shapes, kernel.lengthscale[dims])
+    own = [marginals[i] for i in dims]
+    if isinstance(part, Normal) and all(isinstance(law, Normal) for law in own):
+        # a sum of Normal laws is Normal
+        variances = torch.cat([law.covariance_matrix.diagonal() for law in own])
+        part = Normal(covariance=part.covariance_matrix + torch.diag(variances))
+        if set(shapes) == {"se"}:
+            covariance = part.covariance_matrix
+            return squared_exponential.CorrelatedNormalNoise(inner.lengthscale, covariance)
+        independent, nodes, weights = part.split()
+        own = list(independent.marginals)
+        differences = None
+        names = [
+            _formula(s, m, float(l), joined=True)
+            for s, m, l in zip(shapes, own, inner.lengthscale, strict=True)
+        ]
+    else:
+        nodes, weights = part.nodes(JOINT_NODES)
+        names = [formulas[i] for i in dims]
+        rule = getattr(part, "difference_nodes", None)
+        differences = None if rule is None else rule(JOINT_NODES)
+    bases = _factors(inner, own, names, list(range(len(dims))))
+    return JointNodes(bases, nodes, weights, differences)
+
+
+def _grid(kernel: StationaryKernel, law: NoiseLaw, i: int, ends: Float[Tensor, " 2"]) -> Grid:
+    low, high = ends.tolist()
+    if isinstance(law, Placed):
+        placed = law
+    else:
+        assert isinstance(law, OneDimensional)  # or its formula would be another
+        placed = Placed(law, "shift", low, high)
+    base = _unperturbed(kernel.shapes[i], kernel.lengthscale[[i]])
+    return placed_grid(base, placed, (low, high), float(kernel.lengthscale[i]))
+
+
+def _confused(kernel: StationaryKernel, law: Confused, dims: list[int]) -> Grid:
+    inner = StationaryKernel(
+        kernel.variance, tuple(kernel.shapes[i] for i in dims), kernel.lengthscale[dims]
+    )
+    still = torch.zeros(1, len(dims), dtype=torch.double), torch.ones(1, dtype=torch.double)
+    base = JointNodes(_unmoved(inner, list(range(len(dims)))), *still)
+    choices, matrix = (torch.tensor(a, dtype=torch.double) for a in (law.choices, law.matrix))
+    return confused_grid(base, choices, matrix)
+
+
+def _unmoved(kernel: StationaryKernel, dims: list[int]) -> Factors:
+    """All of these dimensions without noise."""
+    still = (Normal(0.0),) * len(kernel.shapes)
+    return _factors(kernel, still, ["still"] * len(still), dims)
+
+
+def _bias(
+    marginals: Sequence[NoiseLaw],
+    parts: list[tuple[list[int], NoiseLaw]],
+    formulas: Sequence[str],
+    d: int,
+) -> Float[Tensor, " d"] | None:
+    """E xi where the formula is that of a centred law; nodes and grids have it in them."""
+    bias = torch.zeros(d, dtype=torch.double)
+    for i in range(d):
+        if formulas[i] not in ("grid", "nodes"):
+            bias[i] += float(marginals[i].mean)
+    for dims, part in parts:
+        if isinstance(part, Normal):
+            bias[dims] += part.mean
+    return bias if bias.any() else None
 
 
 _SE_FORMULAS: dict[str, Callable[[Tensor, Tensor], Factor]] = {
@@ -121,22 +338,31 @@ _MATERN_FORMULAS: dict[str, Callable[[Shape, Tensor, Tensor], Factor]] = {
 }
 
 
-def _formula(shape: Shape, law: NoiseLaw, width_in_lengthscales: float) -> str:
-    """The closed form of one dimension, or "nodes" where there is none."""
+def _formula(shape: Shape, law: NoiseLaw, lengthscale: float, *, joined: bool) -> str:
+    """The closed form of one dimension, or what stands in for it where there is none.
+
+    Where several dimensions are moved together, nodes stand in, for a grid has no tails to shift.
+    """
+    if isinstance(law, Placed):
+        return "grid"
+    width = float(_width(law)) / lengthscale
+    if width == 0:
+        return "still"
     if isinstance(law, Normal):
         if shape == "se":
             return "normal"
-        width = width_in_lengthscales * (2 * matern.SMOOTHNESS[shape]) ** 0.5
-        return "wide normal" if width > matern.WIDE else "normal"
+        wide = width * (2 * matern.SMOOTHNESS[shape]) ** 0.5 > matern.WIDE
+        return "wide normal" if wide else "normal"
     if isinstance(law, Uniform):
-        narrow = shape == "se" and width_in_lengthscales < squared_exponential.NARROW
+        narrow = shape == "se" and width < squared_exponential.NARROW
         return "narrow uniform" if narrow else "uniform"
-    return "nodes"
+    return "nodes" if joined or not isinstance(law, OneDimensional) else "grid"
 
 
-def _num_nodes(width_in_lengthscales: float) -> int:
+def _num_nodes(law: NoiseLaw, lengthscale: float) -> int:
     """Enough to place a node in every fraction of a lengthscale where the noise may go."""
-    return min(MOST_NODES, max(NODES, math.ceil(12 * width_in_lengthscales)))
+    width = float(_width(law)) / lengthscale
+    return min(MOST_NODES, max(NODES, math.ceil(12 * width)))
 
 
 def _width(law: NoiseLaw) -> Float[Tensor, " 1"]:

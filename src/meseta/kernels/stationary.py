@@ -48,7 +48,7 @@ def product(
 ) -> Float[Tensor, "*batch"]:
     """The product of one part (f, gf or g) of every factor, each at its own dimensions."""
     (dims, factor), *others = factors
-    whole = len(dims) == delta.shape[-1]
+    whole = dims == list(range(delta.shape[-1]))
     value = part(factor, delta if whole else delta[..., dims])
     for dims, factor in others:
         value = value * part(factor, delta[..., dims])

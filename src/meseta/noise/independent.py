@@ -7,8 +7,9 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.law import NoiseLaw, unscented
+from meseta.noise.law import NoiseLaw, depends_on_x, unscented
 from meseta.noise.normal import Normal
+from meseta.noise.scipy_law import LawLike, as_law
 from meseta.noise.uniform import Uniform
 
 
@@ -16,12 +17,13 @@ from meseta.noise.uniform import Uniform
 class Independent:
     """xi_i ~ laws[i], independent; each in the units of its parameter.
 
-    Normal(0) or Uniform(0) stands for a parameter without noise.
+    Normal(0) or Uniform(0) stands for a parameter without noise. A frozen distribution of
+    scipy.stats is a law, too.
     """
 
     laws: tuple[NoiseLaw, ...]
 
-    def __init__(self, laws: Sequence[NoiseLaw]) -> None:
+    def __init__(self, laws: Sequence[LawLike]) -> None:
         object.__setattr__(self, "laws", read_laws(laws))
 
     def __repr__(self) -> str:
@@ -71,22 +73,35 @@ class Independent:
 
     def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, "num d"]]:
         """Those of each marginal law."""
-        points, weights = zip(*[law.nodes(num) for law in self.marginals], strict=True)
-        return torch.cat(points, dim=1), torch.stack(weights, dim=1)
+        return side_by_side([law.nodes(num) for law in self.marginals])
 
 
-def independent(laws: Sequence[NoiseLaw]) -> NoiseLaw:
+def side_by_side(
+    rules: Sequence[tuple[Tensor, Tensor]],
+) -> tuple[Float[Tensor, "num d"], Float[Tensor, "num d"]]:
+    """A column for each rule; a law of few values needs fewer nodes, the rest weighs nothing."""
+    num = max(len(weights) for _, weights in rules)
+    points = [torch.cat([p, p[-1:].expand(num - len(p), 1)]) for p, _ in rules]
+    weights = [torch.cat([w, w.new_zeros(num - len(w))]) for _, w in rules]
+    return torch.cat(points, dim=1), torch.stack(weights, dim=1)
+
+
+def independent(laws: Sequence[LawLike]) -> NoiseLaw:
     """The law with these independent coordinates: Normal or Uniform where all of them are.
 
-    A parameter without noise goes with either.
+    A parameter without noise, or with a constant bias only, goes with either.
     """
     composed = Independent(laws)
-    plain = [law for law in composed.marginals if isinstance(law, Normal | Uniform)]
+    plain = [
+        law
+        for law in composed.marginals
+        if isinstance(law, Normal | Uniform) and not depends_on_x(law)
+    ]
     families = {type(law) for law in plain if _width(law) > 0}
     if len(plain) < len(composed.laws) or len(families) > 1:
         return composed
     family = families.pop() if families else Normal
-    return family([_width(law) for law in plain])
+    return family([_width(law) for law in plain], composed.mean)
 
 
 def _width(law: Normal | Uniform) -> float:
@@ -100,7 +115,9 @@ def read_laws(laws: object) -> tuple[NoiseLaw, ...]:
             f"Independent takes a list with one noise law per parameter, got {laws!r}; "
             "for example Independent([Normal(0.1), Uniform(0.2)])"
         )
-    for i, law in enumerate(laws):
+    read = [as_law(law) for law in laws]
+    members = []
+    for i, law in enumerate(read):
         if not isinstance(law, NoiseLaw) or isinstance(law, type):
             raise TypeError(
                 "each member of Independent must be a noise law such as Normal(0.1), "
@@ -112,4 +129,5 @@ def read_laws(laws: object) -> tuple[NoiseLaw, ...]:
                 f"in {len(law.mean)} dimensions; give one law per parameter, or "
                 "Normal(covariance=...) for all of them if they are correlated"
             )
-    return tuple(laws)
+        members.append(law)
+    return tuple(members)

@@ -70,6 +70,68 @@ class NoiseLaw(Protocol):
         ...
 
 
+@runtime_checkable
+class OneDimensional(NoiseLaw, Protocol):
+    """A law of one number: a density, point masses, or both.
+
+    Normal and Uniform of several parameters have these methods as well but refuse to answer;
+    their marginals do.
+    """
+
+    def __hash__(self) -> int:
+        """Laws are values, and what is derived from them is kept."""
+        ...
+
+    def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """The density of the continuous part: its integral is 1 minus the mass of the atoms."""
+        ...
+
+    def cdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        """The integral of that density up to xi."""
+        ...
+
+    @property
+    def atoms(self) -> tuple[Float[Tensor, " a"], Float[Tensor, " a"]]:
+        """Values and weights of the point masses; empty where there are none."""
+        ...
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        """Where the density or one of its first derivatives jumps, in ascending order."""
+        ...
+
+    def interval(self, tail: float) -> tuple[float, float]:
+        """A finite interval that holds all but at most `tail` of the mass.
+
+        The support itself where that is finite and not mostly empty.
+        """
+        ...
+
+
+def no_atoms() -> tuple[Float[Tensor, " a"], Float[Tensor, " a"]]:
+    return torch.empty(0, dtype=torch.double), torch.empty(0, dtype=torch.double)
+
+
+def single(law: NoiseLaw, values: Float[Tensor, " d"]) -> float:
+    """The one value of a law of one number; a law of several has none."""
+    if len(values) != 1:
+        # AttributeError, so that hasattr, and with it isinstance, says no
+        raise AttributeError(
+            f"{law} is the law of {len(values)} parameters; density, atoms, breaks and interval "
+            "belong to a law of one: take one of its marginals"
+        )
+    return float(values)
+
+
+def depends_on_x(law: NoiseLaw) -> bool:
+    """Whether the law is that of zeta, where xi = x zeta, width(x) zeta or x (exp(zeta) - 1)."""
+    return (
+        getattr(law, "relative", False)
+        or getattr(law, "multiplicative", False)
+        or getattr(law, "width", None) is not None
+    )
+
+
 def read_width(name: str, width: Width) -> float | tuple[float, ...]:
     """A width as a number or a tuple of numbers, refusing what cannot be one."""
     try:
@@ -100,6 +162,23 @@ def widths_in_dimension(
             "give one number for all of them, or exactly one per parameter"
         )
     return width
+
+
+def numpy_generator(generator: torch.Generator) -> np.random.Generator:
+    """NumPy's generator for laws that torch cannot draw from, seeded by torch's."""
+    seed = torch.randint(2**63 - 1, (1,), generator=generator)
+    return np.random.default_rng(int(seed))
+
+
+def wave(phase: Float[Tensor, "*shape"]) -> Complex[Tensor, "*shape"]:
+    """exp(i phase)."""
+    return torch.complex(phase.cos(), phase.sin())
+
+
+def symmetric_root(covariance: Float[Tensor, "d d"]) -> Float[Tensor, "d d"]:
+    """A with A A' = covariance; symmetric, so that singular covariances have one too."""
+    values, vectors = torch.linalg.eigh(covariance)
+    return vectors * values.clamp_min(0).sqrt() @ vectors.T
 
 
 def unscented(

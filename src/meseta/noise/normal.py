@@ -1,45 +1,99 @@
 """Normal input noise, independent or correlated."""
 
+import math
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 import torch
 from jaxtyping import Complex, Float
 from numpy.polynomial.hermite_e import hermegauss
+from scipy.special import ndtri
 from torch import Tensor
 
-from meseta.noise.law import Width, read_width, unscented, widths_in_dimension
+from meseta.noise.law import (
+    Width,
+    depends_on_x,
+    no_atoms,
+    read_width,
+    single,
+    symmetric_root,
+    unscented,
+    wave,
+    widths_in_dimension,
+)
+from meseta.noise.parameters import Flag, WidthOfX, read_flag, read_mean, read_width_of_x
 
 Matrix = tuple[tuple[float, ...], ...]
 
 
 @dataclass(frozen=True, init=False)
 class Normal:
-    """xi ~ N(0, diag(std^2)), or N(0, covariance).
+    """xi ~ N(mean, diag(std^2)), or N(mean, covariance).
 
-    `std` is one number for every parameter or one per parameter; `covariance` a symmetric
-    positive semi-definite matrix. Both in the units of x.
+    `std` and `mean` are one number for every parameter or one per parameter; `covariance` a
+    symmetric positive semi-definite matrix. All in the units of x.
+
+    Two kinds of noise depend on x, and the law is then that of zeta:
+    `relative`: xi = x zeta, so that Normal(0.05, relative=True) is an error of 5 %.
+    `std` a function: xi = width(x) zeta with zeta ~ N(0, 1), for each parameter x by itself.
     """
 
     std: float | tuple[float, ...] | None
+    bias: float | tuple[float, ...]
     covariance: Matrix | None
+    relative: bool
+    width: WidthOfX | None
 
     def __init__(
         self,
-        std: Width | None = None,
+        std: Width | WidthOfX | None = None,
+        mean: Width = 0.0,
         *,
         covariance: Tensor | np.ndarray | list[list[float]] | Matrix | None = None,
+        relative: Flag = False,
     ) -> None:
         if (std is None) == (covariance is None):
             raise ValueError("give Normal either std or covariance=..., not both and not neither")
-        object.__setattr__(self, "std", None if std is None else read_width("Normal std", std))
-        matrix = None if covariance is None else _read_covariance(covariance)
-        object.__setattr__(self, "covariance", matrix)
+        relative = read_flag("Normal relative", relative)
+        width = None if std is None else read_width_of_x("Normal", std, mean, relative)
+        if covariance is not None:
+            matrix = _read_covariance(covariance)
+            bias = read_mean("Normal", mean, (0.0,) * len(matrix))[1]
+            self._set(None, bias, matrix, relative, None)
+        elif width is not None:
+            self._set(1.0, 0.0, None, False, width)
+        else:
+            deviation = read_width("Normal std", cast(Width, std))
+            deviation, bias = read_mean("Normal", mean, deviation)
+            self._set(deviation, bias, None, relative, None)
+
+    def _set(
+        self,
+        std: float | tuple[float, ...] | None,
+        bias: float | tuple[float, ...],
+        covariance: Matrix | None,
+        relative: bool,
+        width: WidthOfX | None,
+    ) -> None:
+        object.__setattr__(self, "std", std)
+        object.__setattr__(self, "bias", bias)
+        object.__setattr__(self, "covariance", covariance)
+        object.__setattr__(self, "relative", relative)
+        object.__setattr__(self, "width", width)
+
+    def _with(self, std: float | tuple[float, ...], bias: float | tuple[float, ...]) -> "Normal":
+        """The same kind of law with other numbers."""
+        law = object.__new__(Normal)
+        law._set(std, bias, None, self.relative, self.width)
+        return law
 
     def __repr__(self) -> str:
-        if self.std is not None:
-            return f"Normal({self.std})"
-        return f"Normal(covariance={self.covariance})"
+        if self.width is not None:
+            return f"Normal({self.width!r})"
+        spread = f"covariance={self.covariance}" if self.std is None else f"{self.std}"
+        bias = f", mean={self.bias}" if bool(self.mean.any()) else ""
+        return f"Normal({spread}{bias}{', relative=True' if self.relative else ''})"
 
     @property
     def independent(self) -> bool:
@@ -47,11 +101,12 @@ class Normal:
 
     @property
     def marginals(self) -> tuple["Normal", ...]:
-        return tuple(Normal(std) for std in self.standard_deviation.tolist())
+        columns = zip(self.standard_deviation.tolist(), self.mean.tolist(), strict=True)
+        return tuple(self._with(std, bias) for std, bias in columns)
 
     @property
     def mean(self) -> Float[Tensor, " d"]:
-        return torch.zeros(len(self._root()), dtype=torch.double)
+        return torch.tensor(self.bias, dtype=torch.double).reshape(-1)
 
     @property
     def covariance_matrix(self) -> Float[Tensor, "d d"]:
@@ -64,12 +119,14 @@ class Normal:
         """Of each coordinate alone."""
         if self.std is None:
             return self.covariance_matrix.diagonal().sqrt()
-        widths = (self.std,) if isinstance(self.std, float) else self.std
-        return torch.tensor(widths, dtype=torch.double)
+        return torch.tensor(self.std, dtype=torch.double).reshape(-1)
 
     def in_dimension(self, dimension: int) -> "Normal":
         if self.std is not None:
-            return Normal(widths_in_dimension("Normal std", self.std, dimension))
+            return self._with(
+                widths_in_dimension("Normal std", self.std, dimension),
+                widths_in_dimension("Normal mean", self.bias, dimension),
+            )
         if self.covariance is not None and len(self.covariance) != dimension:
             size = len(self.covariance)
             raise ValueError(
@@ -79,18 +136,23 @@ class Normal:
         return self
 
     def scaled(self, scale: Float[Tensor, " d"]) -> "Normal":
+        """zeta has no unit: noise that depends on x stays as it is."""
+        if depends_on_x(self):
+            return self
         if self.std is not None:
-            return Normal(self.standard_deviation * scale.abs())
-        return Normal(covariance=scale[:, None] * self.covariance_matrix * scale)
+            return Normal(self.standard_deviation * scale.abs(), self.mean * scale)
+        matrix = scale[:, None] * self.covariance_matrix * scale
+        return Normal(covariance=matrix, mean=self.mean * scale)
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num d"]:
         root = self._root()
-        return torch.randn(num, len(root), generator=generator, dtype=torch.double) @ root.T
+        normal = torch.randn(num, len(root), generator=generator, dtype=torch.double)
+        return self.mean + normal @ root.T
 
     def characteristic(self, omega: Float[Tensor, "m d"]) -> Complex[Tensor, " m"]:
-        """exp(-omega' Sigma omega / 2)."""
+        """exp(i omega' mean - omega' Sigma omega / 2)."""
         exponent = -0.5 * (omega @ self._root()).square().sum(-1)
-        return torch.complex(exponent.exp(), torch.zeros_like(exponent))
+        return exponent.exp() * wave(omega @ self.mean)
 
     def sigma_points(
         self, kappa: float = 1.0
@@ -102,16 +164,41 @@ class Normal:
         root = self._root()
         if self.independent:
             points, weights = (torch.from_numpy(a) for a in hermegauss(num))
-            return points[:, None] * root.diagonal(), weights / weights.sum()
-        return _quasi_random_normal(num, len(root)) @ root.T, torch.full(
-            (num,), 1 / num, dtype=torch.double
-        )
+            return self.mean + points[:, None] * root.diagonal(), weights / weights.sum()
+        points = self.mean + _quasi_random_normal(num, len(root)) @ root.T
+        return points, torch.full((num,), 1 / num, dtype=torch.double)
+
+    def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        mean, std = self._single()
+        if not std:
+            return torch.zeros_like(xi)
+        return (-0.5 * ((xi - mean) / std) ** 2).exp() / (math.sqrt(2 * math.pi) * std)
+
+    def cdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
+        mean, std = self._single()
+        return torch.special.ndtr((xi - mean) / std) if std else torch.zeros_like(xi)
+
+    @property
+    def atoms(self) -> tuple[Float[Tensor, " a"], Float[Tensor, " a"]]:
+        """Only noise without width has one, at the mean."""
+        _, std = self._single()
+        return no_atoms() if std else (self.mean, torch.ones(1, dtype=torch.double))
+
+    @property
+    def breaks(self) -> tuple[float, ...]:
+        self._single()
+        return ()
+
+    def interval(self, tail: float) -> tuple[float, float]:
+        mean, std = self._single()
+        reach = -std * float(ndtri(tail / 2))
+        return mean - reach, mean + reach
 
     def split(self) -> tuple["Normal", Float[Tensor, "num d"], Float[Tensor, " num"]]:
         """xi as the sum of independent noise and of a common part, given as nodes and weights.
 
         covariance = t diag(covariance) + A A', t the smallest eigenvalue of the correlation: the
-        common part has fewer dimensions than xi (one for two parameters).
+        common part has fewer dimensions than xi (one for two parameters). The mean is in the nodes.
         """
         Sigma = self.covariance_matrix
         sd = torch.where(Sigma.diagonal() > 0, Sigma.diagonal(), 1).sqrt()
@@ -120,14 +207,15 @@ class Normal:
         common = values - t > 1e-12
         A = sd[:, None] * vectors[:, common] * (values[common] - t).sqrt()
         nodes, weights = _standard_normal_nodes(A.shape[1])
-        return Normal(t.sqrt() * self.standard_deviation), nodes @ A.T, weights
+        return Normal(t.sqrt() * self.standard_deviation), self.mean + nodes @ A.T, weights
+
+    def _single(self) -> tuple[float, float]:
+        return single(self, self.mean), single(self, self.standard_deviation)
 
     def _root(self) -> Float[Tensor, "d d"]:
-        """A with A A' = covariance; symmetric, so that singular covariances have one too."""
         if self.std is not None:
             return torch.diag(self.standard_deviation)
-        values, vectors = torch.linalg.eigh(self.covariance_matrix)
-        return vectors * values.clamp_min(0).sqrt() @ vectors.T
+        return symmetric_root(self.covariance_matrix)
 
 
 def _quasi_random_normal(num: int, dimension: int) -> Float[Tensor, "num d"]:
