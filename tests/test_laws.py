@@ -467,7 +467,6 @@ def test_laws_are_values():
         (stats.randint(0, 3), Discrete([0, 1, 2])),
         (stats.bernoulli(0.25), Discrete([0, 1], weights=[3, 1])),
     ],
-    ids=str,
 )
 def test_scipy_s_distributions_become_our_own_where_there_is_one(distribution, law):
     assert from_scipy(distribution) == law

@@ -102,8 +102,9 @@ def product_rule(law, x):
     columns = []
     for marginal, at in zip(law.marginals, x.split(1), strict=True):
         if isinstance(marginal, Placed):
-            z, weights = marginal.rule(at, 40)
-            columns.append((z[0], weights[0]))
+            z, weights = marginal.rule(at, 10)
+            counts = weights[0] > 0  # where a law has no mass there are panels nevertheless
+            columns.append((z[0, counts], weights[0, counts]))
         else:
             nodes, weights = marginal.nodes(40)
             columns.append((at + nodes[:, 0], weights))
@@ -130,10 +131,10 @@ def test_paths_of_g_are_the_smoothing_of_paths_of_f(name):
     _, _, posterior = posterior_of(name)
     core = posterior.core
     paths = sample_paths(core, 5, 300, torch.Generator().manual_seed(0))
-    x = uniform(6, 2, seed=4)
+    x = uniform(3, 2, seed=4)
     expected = smoothed_paths(paths, core.kernel.law, x, product_rule)
     np.testing.assert_allclose(paths.g(x), expected, atol=2e-9)
-    np.testing.assert_allclose(paths.g_of(torch.arange(5), x[:5]), expected.diagonal(), atol=2e-9)
+    np.testing.assert_allclose(paths.g_of(torch.arange(3), x), expected.diagonal(), atol=2e-9)
 
 
 def test_joint_samples_are_averages():
@@ -201,7 +202,7 @@ def test_noise_on_a_logarithmic_scale():
 
     def f(p):
         u = math.log10(p["rate"])
-        return -((u + 2) ** 2) - 40 * max(0.0, -2 - u) ** 2
+        return -((u + 2) ** 2) - 4 * max(0.0, -2 - u) ** 2
 
     space = {"rate": Float(1e-4, 1.0, log=True)}
     optimizer = run(f, space, {"rate": LogNormal(0.5)}, 16, seed=2)
@@ -222,12 +223,12 @@ def test_an_environment_is_averaged_over_and_set_in_experiments():
 
     space = {"x": (0.0, 1.0), "t": (0.0, 60.0)}
     noise = {"t": Environment(Normal(5.0, mean=30.0))}
-    optimizer = run(f, space, noise, 14, seed=0)
+    optimizer = run(f, space, noise, 20, seed=0)
     best = optimizer.recommend()
     assert set(best.params) == {"x"}
     assert best.params["x"] == pytest.approx(0.3, abs=0.01)
-    assert best.mean == pytest.approx(-((5 / 100) ** 2), abs=2e-3)
-    assert best.nominal_mean == pytest.approx(0, abs=2e-3)  # at 30 degrees
+    assert best.mean == pytest.approx(-((5 / 100) ** 2), abs=1e-4)
+    assert best.nominal_mean == pytest.approx(0, abs=1e-4)  # at 30 degrees
     assert set(optimizer.nominal().params) == {"x"}
     assert "best_t" not in optimizer.history.columns
     settings = optimizer.history["t"]
@@ -350,7 +351,7 @@ def test_deviations_are_relative_to_noise_where_it_was():
 @pytest.mark.parametrize(
     ("noise", "settings", "message"),
     [
-        ({"x": Normal(0.1)}, {"edge": "bounce"}, "unknown edge 'bounce'"),
+        ({"x": Normal(0.1)}, {"edge": "bounce"}, "there is no edge 'bounce'"),
         ({"x": Normal(0.1)}, {"edge": {"z": "clip"}}, "edge of an unknown parameter"),
         ({"c": Normal(0.1)}, {}, "'c' is a choice"),
         ({"x": Confusion(0.1)}, {}, "choices can be confused only"),
@@ -358,14 +359,15 @@ def test_deviations_are_relative_to_noise_where_it_was():
         ({"c": Environment({"p": 0.5, "q": 0.1})}, {}, "must sum to 1"),
         ({"r": Normal(1.0)}, {}, "the scale is logarithmic"),
         ({"x": LogNormal(0.1)}, {}, "range must lie above 0"),
-        ({"x": Environment(Normal(0.1, relative=True))}, {}, "law of the quantity itself"),
+        ({"x": Environment(Normal(0.1, relative=True))}, {}, "must be that of the quantity itself"),
         ({("x", "y"): Normal(0.1)}, {}, "write Common"),
         ({("x", "y"): Common(Normal(0.1))}, {"edge": "clip"}, "edge='allow' only"),
         ({("x", "r"): Common(Normal(0.1))}, {}, "give it a law of its own"),
         ({("x", "z"): Common(Normal(0.1))}, {}, "unknown parameter"),
         ({("x", "y"): Common(Normal(0.1)), ("y",): Normal(0.1)}, {}, "in both"),
         ({"x": Normal(lambda x: -1.0)}, {}, "not negative"),
-        ({n: Environment(Normal(0.1)) for n in "xyrc"}, {}, "is a choice"),
+        ({"r": Environment(Normal(0.1))}, {}, "has values below 0"),
+        ({"c": Environment(Normal(0.1))}, {}, "'c' is a choice"),
     ],
 )
 def test_bad_noise_is_refused_by_name(noise, settings, message):

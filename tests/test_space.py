@@ -315,8 +315,11 @@ def test_noise_is_that_of_the_columns():
     [
         ({"solvent": Normal(0.1)}, "'solvent' is a choice.*leave it out"),
         ({"stirred": Uniform(0.1)}, "'stirred' is a choice"),
-        ({"rate": Normal(0.1)}, "'rate' has a logarithmic scale.*leave its noise or log out"),
-        ({"batch": Normal(3.0)}, "'batch' has a logarithmic scale"),
+        ({"rate": Normal(0.1)}, "the noise of 'rate' leads from .* to values below 0.*LogNormal"),
+        (
+            {"batch": Normal(9.0)},
+            "logarithmic, but the noise of 'batch' leads from the lower end 16",
+        ),
         (Normal(0.1), "one law perturbs all parameters, but 'rate' is Float.*name those"),
         ({"layers": 0.5}, r"noise of 'layers' must be a law.*write Normal\(0.5\)"),
     ],

@@ -49,8 +49,8 @@ def schematic(seed: int = SEED, num_data: int = NUM_DATA, resolution: int = 400)
     y = problem.f(x)
     bounds = torch.as_tensor(problem.bounds)
     model = known_surrogate(
-        torch.from_numpy(x),
-        torch.from_numpy(y),
+        torch.tensor(x),
+        torch.tensor(y),
         bounds,
         lengthscale=LENGTHSCALE,
         variance=OUTPUT_STD**2,

@@ -151,7 +151,8 @@ def _limit(trail: list[_Sites]) -> _Sites:
     x = torch.stack([torch.cat(tuple(sites), -1) for sites in trail], -1)
     x = x[..., -STRIDE - 1 :] / (scale := 1 + x[..., -1:].abs())
     u = x.diff(dim=-1)
-    xi = torch.linalg.lstsq(u.diff(dim=-1), -u[..., :1]).solution
+    # by singular values: the default's pivots depend on what lay in memory before
+    xi = torch.linalg.lstsq(u.diff(dim=-1), -u[..., :1], driver="gelsd").solution
     limit = ((x[..., :1] + u[..., :-1] @ xi) * scale).squeeze(-1)
     tau, nu = limit.tensor_split(2, -1)
     return _Sites(tau.clamp(0, MOST_PRECISE), nu)

@@ -130,7 +130,9 @@ class Direct:
     size: int
 
     def __call__(self, x: Float[Tensor, "*batch m 1"]) -> Float[Tensor, "*batch m r"]:
-        averages = expected_polynomials(self.placed, x.reshape(-1), self.reach, self.size)
+        z, weights = self.placed.rule(x.reshape(-1), self.size)
+        unit = _to_unit(z, self.reach).clamp(-1, 1)
+        averages = (weights[:, None, :] @ _chebyshev(unit, self.size)).squeeze(-2)
         return (averages @ _transform(self.size)).view(*x.shape[:-1], self.size)
 
 

@@ -214,7 +214,7 @@ def _triangle_moments(reach: Tensor, num: int) -> list[Tensor]:
 
 def _near_end(length: Tensor) -> tuple[Tensor, Tensor]:
     """Nodes and weights on [0, min(length, REACH)], one column per dimension."""
-    nodes, weights = (torch.from_numpy(a)[:, None] for a in leggauss(64))
+    nodes, weights = (torch.tensor(a)[:, None] for a in leggauss(64))
     half = length.clamp_max(REACH) / 2
     return half * (nodes + 1), half * weights
 

@@ -134,7 +134,8 @@ class SmoothedKernel:
             if not shifts and len(dims) == 1:  # choices of a category have nothing between them
                 weight, t = grid.weights(x[:, dims]), grid.nodes[:, 0]
                 centre = weight @ t
-                variance = (weight @ t.square() - centre.square()).clamp_min(0)
+                # nothing may be left to chance; its root has a slope nevertheless
+                variance = (weight * (t - centre[:, None]).square()).sum(-1).clamp_min(1e-20)
                 places[dims[0]] = centre[:, None] + variance.sqrt()[:, None] * points[:, dims[0]]
         return torch.stack(places, dim=-1), weights
 

@@ -26,4 +26,4 @@ def frequencies(
 def _quantile(shape: Shape, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
     if shape == "se":
         return torch.special.ndtri(u)
-    return torch.from_numpy(stdtrit(2 * SMOOTHNESS[shape], u.numpy()))
+    return torch.tensor(stdtrit(2 * SMOOTHNESS[shape], u.numpy()))

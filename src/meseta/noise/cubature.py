@@ -35,7 +35,7 @@ def cubature(
             continue
         if residual <= 1e-10 * np.linalg.norm(moments):
             chosen = found > 0
-            share = torch.from_numpy(found[chosen])
+            share = torch.tensor(found[chosen])
             return points[candidates[chosen]], weights.sum() * share / share.sum()
     return (weights @ points / weights.sum())[None], weights.sum()[None]
 

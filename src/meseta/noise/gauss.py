@@ -44,8 +44,8 @@ def gauss_rule(
     scale = farthest * float(np.sqrt(share @ (x / farthest) ** 2))
     alpha, beta = _jacobi(x / scale, np.sqrt(share), num)
     nodes, vectors = eigh_tridiagonal(alpha, beta)
-    mass = torch.from_numpy(vectors[0] ** 2)
-    return center + scale * torch.from_numpy(nodes), total * mass / mass.sum()
+    mass = torch.tensor(vectors[0] ** 2)
+    return center + scale * torch.tensor(nodes), total * mass / mass.sum()
 
 
 def gauss_nodes(

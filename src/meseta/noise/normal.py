@@ -163,7 +163,7 @@ class Normal:
         """Gauss-Hermite per coordinate; for correlated noise a quasi-random joint rule."""
         root = self._root()
         if self.independent:
-            points, weights = (torch.from_numpy(a) for a in hermegauss(num))
+            points, weights = (torch.tensor(a) for a in hermegauss(num))
             return self.mean + points[:, None] * root.diagonal(), weights / weights.sum()
         points = self.mean + _quasi_random_normal(num, len(root)) @ root.T
         return points, torch.full((num,), 1 / num, dtype=torch.double)
@@ -241,7 +241,7 @@ def _standard_normal_nodes(
     if per_dimension is None:
         num = 128
         return _quasi_random_normal(num, dimension), torch.full((num,), 1 / num).double()
-    points, weights = (torch.from_numpy(a) for a in hermegauss(per_dimension))
+    points, weights = (torch.tensor(a) for a in hermegauss(per_dimension))
     weights = weights / weights.sum()
     indices = torch.cartesian_prod(*[torch.arange(per_dimension)] * dimension)
     indices = indices.reshape(-1, dimension)

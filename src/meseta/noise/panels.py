@@ -84,8 +84,8 @@ def _no_jump_at_the_ends(law: Density, low: Tensor, high: Tensor) -> Bool[Tensor
     # Lagrange interpolation by the Legendre matrix, which Gauss points leave well conditioned
     ends = np.array([-1, 1]) * (1 - 1e-6)
     to_ends = np.linalg.solve(legvander(t, ORDER - 1).T, legvander(ends, ORDER - 1).T)
-    at_ends = low[:, None] + (high - low)[:, None] / 2 * (1 + torch.from_numpy(ends))
-    off = (density @ torch.from_numpy(to_ends) - _density(law, at_ends)).abs().amax(-1)
+    at_ends = low[:, None] + (high - low)[:, None] / 2 * (1 + torch.tensor(ends))
+    off = (density @ torch.tensor(to_ends) - _density(law, at_ends)).abs().amax(-1)
     return off <= 1e-3 * density.amax(-1)
 
 
@@ -147,14 +147,17 @@ def wave_over_panels(
     t, _ = leggauss(DEGREE + 1)
     k = np.arange(DEGREE + 1)
     # c_k i^k with c_k = (2k + 1) / 2 int P_k(t) pdf dt, here with the panel's half-width in it
-    series = weights.numpy() @ legvander(t, DEGREE) * (2 * k + 1) * 1j**k
-    center = (found.low + found.high) / 2
-    half_width = ((found.high - found.low) / 2).numpy()
+    polynomials = torch.tensor(legvander(t, DEGREE) * (2 * k + 1))
+    series = (weights @ polynomials) * torch.tensor(1j**k)
+    center, half_width = (found.low + found.high) / 2, (found.high - found.low) / 2
     total = torch.zeros(len(omega), dtype=torch.cdouble)
     for start in range(0, len(omega), 256):  # so that memory stays bounded
         part = omega[start : start + 256]
-        bessel = spherical_bessel(np.outer(part.numpy(), half_width), DEGREE)
-        values = torch.from_numpy(np.einsum("kmp,pk->mp", bessel, series))
+        bessel = spherical_bessel(torch.outer(part, half_width), DEGREE)
+        values = torch.complex(
+            torch.einsum("kmp,pk->mp", bessel, series.real),
+            torch.einsum("kmp,pk->mp", bessel, series.imag),
+        )
         total[start : start + 256] = (wave(torch.outer(part, center)) * values).sum(-1)
     return total
 
@@ -172,6 +175,6 @@ def _density(law: Density, points: Tensor) -> Tensor:
 def _legendre_points(
     low: Tensor, high: Tensor, order: int
 ) -> tuple[Float[Tensor, "panels order"], Float[Tensor, "panels order"]]:
-    t, weights = (torch.from_numpy(a) for a in leggauss(order))
+    t, weights = (torch.tensor(a) for a in leggauss(order))
     half = (high - low)[:, None] / 2
     return low[:, None] + half * (1 + t), half * weights

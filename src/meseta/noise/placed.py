@@ -180,7 +180,7 @@ class Placed:
         """Exact for polynomials of degree 2 num - 1."""
         atoms, masses = self.law.atoms
         low, high = self._interval()
-        if high > low:
+        if not self._atoms_only:
             dense, weights = composite(
                 self.law, panels(self.law, low, high, self.law.breaks), num + PANEL
             )
@@ -192,7 +192,7 @@ class Placed:
         """Gauss-Legendre on pieces on which the integrand is smooth, and the point masses."""
         atoms, masses = self.law.atoms
         low, high = self._interval()
-        if not high > low:
+        if self._atoms_only:
             return atoms.expand(len(x), -1), masses.expand(len(x), -1)
         found = panels(self.law, low, high, self.law.breaks)
         pieces = math.ceil(0.4 * resolution * self._rounds(low, high)) + 2
@@ -200,7 +200,7 @@ class Placed:
         inner = torch.cat([found.low, found.high[-1:], even]).unique()
         ends = torch.cat([inner.expand(len(x), -1), self._crossings(x).clamp(low, high)], dim=-1)
         ends = ends.sort(-1).values
-        node, weight = (torch.from_numpy(a) for a in leggauss(PANEL))
+        node, weight = (torch.tensor(a) for a in leggauss(PANEL))
         half = (ends[:, 1:] - ends[:, :-1])[..., None] / 2
         zeta = ends[:, :-1, None] + half * (node + 1)
         weights = half * weight * self.law.pdf(zeta)
@@ -215,6 +215,10 @@ class Placed:
             torch.cat([weights.flatten(1), masses.expand(len(x), -1)], dim=-1),
         )
 
+    @property
+    def _atoms_only(self) -> bool:
+        return float(self.law.atoms[1].sum()) > 1 - 1e-12
+
     def _rounds(self, low: float, high: float) -> float:
         """How often zeta from low to high would lead through the range, were there no edges."""
         if self.edge == "allow":
@@ -225,7 +229,7 @@ class Placed:
         return max(1.0, float((free[:, 1] - free[:, 0]).abs().max() / (x[1] - x[0])))
 
     def kinks(self, span: tuple[float, float]) -> list[float]:
-        """Where in the span E h(z(x)) may have a kink: where a jump of the density meets an edge."""
+        """Where in the span E h(z(x)) may have kinks: where a jump of the density meets an edge."""
         breaks = torch.tensor(self.law.breaks, dtype=torch.double)
         x = torch.linspace(*span, 257, dtype=torch.double)
         if self.edge == "allow" or self.kind == "replace" or not len(breaks):

@@ -77,7 +77,7 @@ class StudentT(ScalarLaw):
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num 1"]:
         draws = numpy_generator(generator).standard_t(self.df, size=(num, 1))
-        return self.bias + self.scale * torch.from_numpy(draws)
+        return self.bias + self.scale * torch.tensor(draws)
 
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
         """exp(i omega mean) 2 (z/2)^a K_a(z) / Gamma(a), a = df / 2, z = sqrt(df) scale |omega|."""

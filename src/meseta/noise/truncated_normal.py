@@ -108,7 +108,7 @@ class TruncatedNormal(ScalarLaw):
         u = torch.rand(num, 1, generator=generator, dtype=torch.double).numpy()
         with np.errstate(divide="ignore"):  # log 0 = -inf is meant
             above = np.logaddexp(np.log1p(-u) + log_ndtr(-near), np.log(u) + log_ndtr(-far))
-        t = torch.from_numpy(-ndtri_exp(above))
+        t = torch.tensor(-ndtri_exp(above))
         return (self.bias + flip * self.std * t).clamp(self.low, self.high)
 
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
@@ -126,7 +126,7 @@ class TruncatedNormal(ScalarLaw):
         else:
             value = 2 * ROOT * np.exp(-(s**2) / 2) - _beyond(beta, s, r)
             value -= _beyond(-alpha, s, r).conj()
-        return wave(self.bias * omega[:, 0]) * torch.from_numpy(value / self._mass)
+        return wave(self.bias * omega[:, 0]) * torch.tensor(value / self._mass)
 
     def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         _, _, r = self._window
@@ -138,7 +138,7 @@ class TruncatedNormal(ScalarLaw):
         alpha, beta, r = self._window
         t = np.clip(((xi - self.bias) / self.std).numpy().reshape(-1), alpha, beta)
         mass = _integral(np.full_like(t, alpha), t, r) / self._mass
-        return torch.from_numpy(mass).clamp(0, 1).reshape(xi.shape)
+        return torch.tensor(mass).clamp(0, 1).reshape(xi.shape)
 
 
 def _narrow(a: Array, b: Array) -> Bool[np.ndarray, " n"]:

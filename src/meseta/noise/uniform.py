@@ -124,7 +124,7 @@ class Uniform:
 
     def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
         """Gauss-Legendre."""
-        points, weights = (torch.from_numpy(a) for a in leggauss(num))
+        points, weights = (torch.tensor(a) for a in leggauss(num))
         return self.mean + points[:, None] * self.half_widths, weights / 2
 
     def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
