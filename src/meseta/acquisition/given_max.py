@@ -1,6 +1,7 @@
 """The posterior of f and g given that g has the maximum g* (paper, Sec. 3.2.2)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -15,6 +16,7 @@ from meseta.inference import (
     standard_truncation,
     truncate_above,
 )
+from meseta.kernels.smoothed import Covariance
 
 # A constraint g(x_i) <= g* that is this many standard deviations away removes 1e-15 of the mass:
 # it is left out of EP, whose cost grows with the cube of the number of constraints.
@@ -37,6 +39,11 @@ class GivenMax:
     V: Float[Tensor, "s n"]
     truncated: TruncatedGaussian
     info: EPInfo
+
+    @cached_property
+    def k_g_sites(self) -> Covariance:
+        """k_g(x, sites) as a function of x."""
+        return self.posterior.kernel.g_with(self.sites)
 
 
 class ConditionedMoments(NamedTuple):
@@ -84,7 +91,7 @@ def _given_sites(
         shape = (len(state.g_star), len(x))
         return before.m_g.expand(shape), before.v_g.expand(shape), torch.zeros(()).to(c)
     # C = k_g(X, x) - V'c, in the units of EP; v_0 = v_g - C'W C, m_0 = m_g + C'u
-    C = (state.posterior.kernel.k_g(x, state.sites) - c @ state.V.mT) / state.truncated.scale
+    C = (state.k_g_sites(x) - c @ state.V.mT) / state.truncated.scale
     removed = (state.truncated.root @ C.mT).square().sum(-2)
     removed = torch.minimum(removed, (1 - FLOOR) * before.v_g)
     return before.m_g + state.truncated.shift @ C.mT, before.v_g - removed, removed

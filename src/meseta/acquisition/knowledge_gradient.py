@@ -91,7 +91,7 @@ def prepare_knowledge_gradient(
         posterior=posterior,
         A=A,
         mean=posterior.mean_g(A),
-        c=posterior.whiten(posterior.kernel.k_gf(A, posterior.X)),
+        c=posterior.whiten(posterior.k_gf_data(A)),
         starts=torch.cat([incumbent.x[None], maxima.x]),
         info=KGInfo(incumbent, maxima, posterior.jitter),
     )

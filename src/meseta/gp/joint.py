@@ -1,6 +1,7 @@
 """The joint posterior of f and g, in the units of the model (unit cube, standardised y)."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor
 
 from meseta.cholesky import cholesky
 from meseta.kernels import SmoothedKernel
+from meseta.kernels.smoothed import Covariance
 
 # Posterior variances come from a difference that is exact to about 1e-16 of the prior variance
 # times the size of the problem: below this share of the prior there is only rounding.
@@ -45,6 +47,11 @@ class JointPosterior:
     alpha: Float[Tensor, " n"]
     jitter: float
 
+    @cached_property
+    def k_gf_data(self) -> Covariance:
+        """k_gf(x, X) as a function of x."""
+        return self.kernel.gf_with(self.X)
+
     @property
     def jitter_variance(self) -> Float[Tensor, ""]:
         """What the jitter added to each noise variance."""
@@ -72,7 +79,7 @@ class JointPosterior:
         With a = L^-1 k_f(X, x): v_f = k_f(x, x) - |a|^2, v_g = k_g(x, x) - |c|^2,
         c_fg = k_fg(x, x) - a.c, m_f = mean + k_f(x, X) alpha, m_g = mean + k_gf(x, X) alpha.
         """
-        k_xf, k_xgf = self.kernel.k_f(x, self.X), self.kernel.k_gf(x, self.X)
+        k_xf, k_xgf = self.kernel.k_f(x, self.X), self.k_gf_data(x)
         a, c = self.whiten(torch.cat([k_xf, k_xgf])).tensor_split(2)
         prior_f, (prior_fg, prior_g) = self.kernel.prior_variance, self.kernel.at_same_point(x)
         v_f = (prior_f - a.square().sum(-1)).clamp_min(FLOOR * prior_f)
@@ -88,7 +95,7 @@ class JointPosterior:
         return torch.linalg.solve_triangular(self.L.mT, k, upper=True, left=False)
 
     def mean_g(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
-        return self.mean + self.kernel.k_gf(x, self.X) @ self.alpha
+        return self.mean + self.k_gf_data(x) @ self.alpha
 
     def mean_f(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
         return self.mean + self.kernel.k_f(x, self.X) @ self.alpha
@@ -98,8 +105,8 @@ class JointPosterior:
     ) -> Float[Tensor, "*batch m p"]:
         """Cov[g(x), g(z)] given the data."""
         c_x, c_z = (
-            self.whiten(self.kernel.k_gf(x, self.X)),
-            self.whiten(self.kernel.k_gf(z, self.X)),
+            self.whiten(self.k_gf_data(x)),
+            self.whiten(self.k_gf_data(z)),
         )
         return self.kernel.k_g(x, z) - c_x @ c_z.mT
 
@@ -107,7 +114,7 @@ class JointPosterior:
         self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
     ) -> Float[Tensor, "*batch m p"]:
         """Cov[g(x), f(z)] given the data."""
-        c_x, a_z = self.whiten(self.kernel.k_gf(x, self.X)), self.whiten(self.kernel.k_f(z, self.X))
+        c_x, a_z = self.whiten(self.k_gf_data(x)), self.whiten(self.kernel.k_f(z, self.X))
         return self.kernel.k_gf(x, z) - c_x @ a_z.mT
 
     def covariance_f(

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import torch
@@ -13,6 +14,7 @@ from torch.autograd.function import once_differentiable
 from meseta.cholesky import cholesky
 from meseta.gp.joint import JointPosterior
 from meseta.kernels import SmoothedKernel
+from meseta.kernels.smoothed import Covariance, Waves
 from meseta.kernels.spectral import frequencies
 
 Sampler = Literal["pathwise", "sparse-spectrum"]
@@ -36,6 +38,11 @@ class SamplePaths:
     X: Float[Tensor, "n d"]
     update: Float[Tensor, "paths n"]
 
+    @cached_property
+    def k_gf_data(self) -> Covariance:
+        """k_gf(x, X) as a function of x."""
+        return self.kernel.gf_with(self.X)
+
     def subset(self, path: Int[Tensor, " k"]) -> "SamplePaths":
         """Some of the paths."""
         return replace(
@@ -57,7 +64,7 @@ class SamplePaths:
         """All paths of g at the same points."""
         c, s = self._carrier(x)
         waves = self.g_cosine @ c.T + self.g_sine @ s.T
-        return self.mean + waves + self.update @ self.kernel.k_gf(x, self.X).T
+        return self.mean + waves + self.update @ self.k_gf_data(x).T
 
     def g_of(self, path: Int[Tensor, " m"], x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         """Path path[i] of g at x[i]."""
@@ -67,7 +74,7 @@ class SamplePaths:
         else:
             c, s = self._carrier(x)
             waves = (cosine * c + sine * s).sum(-1)
-        updates = self.kernel.k_gf(x, self.X) * self.update[path]
+        updates = self.k_gf_data(x) * self.update[path]
         return self.mean + waves + updates.sum(-1)
 
     @property
@@ -79,8 +86,11 @@ class SamplePaths:
         if self._only_shifts:
             phase = x @ self.omega.T
             return phase.cos(), phase.sin()
-        waves = self.kernel.waves(x, self.omega)
-        return waves.real, waves.imag
+        return self._waves(x)
+
+    @cached_property
+    def _waves(self) -> Waves:
+        return self.kernel.waves_with(self.omega)
 
 
 class _Waves(torch.autograd.Function):

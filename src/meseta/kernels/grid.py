@@ -10,10 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import torch
-from jaxtyping import Complex, Float
+from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
@@ -26,10 +26,30 @@ FREQUENCY = 8.5
 SIZES = (24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768)
 # Coefficients of the weights, as functions of x, below this share of the largest are rounding.
 ACCURACY = 1e-12
+# And below this one they are left out.
+ROUNDING = 1e-15
+WAVES_ACCURACY = 1e-10  # of random waves nobody needs to know the last digits
 MOST_COEFFICIENTS = 768
+FIRST_LOOK = 24  # values of a smooth function that may be enough to interpolate it
 
 Interval = tuple[float, float]
-Weights = Callable[[Tensor], Tensor]  # (*batch, m, g) -> (*batch, m, r)
+
+
+@runtime_checkable
+class Weights(Protocol):
+    """lambda(x), a row of r numbers for each x."""
+
+    def __call__(self, x: Float[Tensor, "*batch m g"]) -> Float[Tensor, "*batch m r"]: ...
+
+    def times(
+        self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING
+    ) -> Callable[[Tensor], Tensor]:
+        """lambda(x) M as a function of x, to this share of its largest value."""
+        ...
+
+    def interpolated(self, h: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        """h, which is as smooth in x as a quadratic form of lambda(x), in a cheaper way if any."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,46 +59,69 @@ class Grid:
     base: Factor
     nodes: Float[Tensor, "r g"]
     weights: Weights
+    smooth: bool = False  # the base is, so that functions of x can be interpolated
 
     def gf(
         self, A: Float[Tensor, "*#batch m g"], B: Float[Tensor, "*#batch n g"]
     ) -> Float[Tensor, "*batch m n"]:
         """Cov[g(A), f(B)] = lambda(A) kappa(t - B)."""
-        return self.weights(A) @ self.base.f(self.nodes[:, None, :] - B.unsqueeze(-3))
+        return self.weights(A) @ self._from_nodes(B)
 
     def g(
         self, A: Float[Tensor, "*#batch m g"], B: Float[Tensor, "*#batch n g"]
     ) -> Float[Tensor, "*batch m n"]:
         """lambda(A) kappa(t - t') lambda(B)'."""
-        return self.weights(A) @ self._between_nodes @ self.weights(B).mT
+        if A.shape[-2] < B.shape[-2]:
+            return self.g_with(A)(B).mT
+        return self.g_with(B)(A)
+
+    def gf_with(self, B: Float[Tensor, "*batch n g"]) -> Callable[[Tensor], Tensor]:
+        """gf as a function of A alone, at a fraction of the cost."""
+        return self.weights.times(self._from_nodes(B))
+
+    def g_with(self, B: Float[Tensor, "*batch n g"]) -> Callable[[Tensor], Tensor]:
+        return self.weights.times(self._between_nodes @ self.weights(B).mT)
 
     def at_same_point(
         self, x: Float[Tensor, "m g"]
     ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
         """gf(x, x) and g(x, x) for each x."""
-        weights = self.weights(x)
-        gf = (weights * self.base.f(self.nodes - x.unsqueeze(-2))).sum(-1)
-        return gf, ((weights @ self._between_nodes) * weights).sum(-1)
+        gf, g = self._diagonal(x).unbind(-1)
+        return gf, g
 
-    def waves(
-        self, x: Float[Tensor, "m g"], omega: Float[Tensor, "features g"]
-    ) -> Complex[Tensor, "m features"]:
-        """E exp(i omega z(x)), as the grid sees it."""
+    def waves_with(self, omega: Float[Tensor, "features g"]) -> Callable[[Tensor], Tensor]:
+        """E exp(i omega z(x)) as a function of x: real parts, then imaginary ones."""
         phase = self.nodes @ omega.T
-        weights = self.weights(x)
-        return torch.complex(weights @ phase.cos(), weights @ phase.sin())
+        M = torch.cat([phase.cos(), phase.sin()], dim=-1)
+        return self.weights.times(M, WAVES_ACCURACY)
+
+    @cached_property
+    def _diagonal(self) -> Callable[[Tensor], Tensor]:
+        """gf(x, x) and g(x, x), as smooth in x as lambda is."""
+
+        def values(x: Tensor) -> Tensor:
+            weights = self.weights(x)
+            gf = (weights * self.base.f(self.nodes - x.unsqueeze(-2))).sum(-1)
+            return torch.stack([gf, ((weights @ self._between_nodes) * weights).sum(-1)], dim=-1)
+
+        return self.weights.interpolated(values) if self.smooth else values
+
+    def _from_nodes(self, B: Tensor) -> Float[Tensor, "*batch r n"]:
+        return self.base.f(self.nodes[:, None, :] - B.unsqueeze(-3))
 
     @cached_property
     def _between_nodes(self) -> Float[Tensor, "r r"]:
         return self.base.f(self.nodes[:, None, :] - self.nodes)
 
 
-def placed_grid(base: Factor, placed: Placed, span: Interval, lengthscale: float) -> Grid:
+def placed_grid(
+    base: Factor, placed: Placed, span: Interval, lengthscale: float, *, smooth: bool
+) -> Grid:
     """The grid of one parameter whose designs lie in `span`."""
     reach = placed.reach(span)
     nodes, tables = _tables(placed, span, reach, _size(reach, lengthscale))
     weights = Direct(placed, reach, len(nodes)) if tables is None else Pieces(tables)
-    return Grid(base, nodes[:, None], weights)
+    return Grid(base, nodes[:, None], weights, smooth)
 
 
 def confused_grid(
@@ -86,11 +129,29 @@ def confused_grid(
 ) -> Grid:
     """The grid of a category: its nodes are the choices, its weights their probabilities."""
 
-    def weights(x: Tensor) -> Tensor:
-        distance = (x.detach().unsqueeze(-2) - choices).square().sum(-1)
-        return matrix[distance.argmin(-1)]
+    return Grid(base, choices, Rows(choices, matrix), smooth=True)
 
-    return Grid(base, choices, weights)
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """One row for each of a few places."""
+
+    places: Float[Tensor, "c g"]
+    rows: Float[Tensor, "c r"]
+
+    def __call__(self, x: Float[Tensor, "*batch m g"]) -> Float[Tensor, "*batch m r"]:
+        distance = (x.detach().unsqueeze(-2) - self.places).square().sum(-1)
+        return self.rows[distance.argmin(-1)]
+
+    def times(
+        self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING
+    ) -> Callable[[Tensor], Tensor]:
+        if M.ndim > 2:
+            return lambda x: self(x) @ M
+        return Rows(self.places, self.rows @ M)
+
+    def interpolated(self, h: Callable[[Tensor], Tensor]) -> "Rows":
+        return Rows(self.places, h(self.places))
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,13 +159,28 @@ class Table:
     """lambda(x) as polynomials in x, by their Chebyshev coefficients over `span`."""
 
     span: Interval
-    coefficients: Float[Tensor, "s r"]
+    coefficients: Float[Tensor, "*batch s r"]
 
     def __call__(self, x: Float[Tensor, "*batch m 1"]) -> Float[Tensor, "*batch m r"]:
-        if len(self.coefficients) == 1:  # wherever x is, an environment is what it is
+        if self.coefficients.shape[-2] == 1:  # wherever x is, an environment is what it is
             return self.coefficients + 0.0 * x
         unit = _to_unit(x[..., 0], self.span).clamp(-1, 1)
-        return _chebyshev(unit, len(self.coefficients)) @ self.coefficients
+        return _chebyshev(unit, self.coefficients.shape[-2]) @ self.coefficients
+
+    def times(self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING) -> "Table":
+        """Of lower degree than lambda itself where M is smooth."""
+        return Table(self.span, _without_rounding(self.coefficients @ M, accuracy))
+
+    def interpolated(self, h: Callable[[Tensor], Tensor]) -> "Table":
+        most, num = 2 * max(self.coefficients.shape), FIRST_LOOK
+        while True:
+            num = min(num, most)
+            x = _from_unit(_points(num), self.span)[:, None]
+            coefficients = _transform(num) @ h(x)
+            height = coefficients.abs().amax(-1)
+            if num == most or (height[-num // 4 :] <= ROUNDING * num * height.max()).all():
+                return Table(self.span, _without_rounding(coefficients))
+            num = 2 * num
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +196,12 @@ class Pieces:
             value = torch.where(x >= table.span[0], table(x), value)
         return value
 
+    def times(self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING) -> "Pieces":
+        return Pieces(tuple(table.times(M, accuracy) for table in self.tables))
+
+    def interpolated(self, h: Callable[[Tensor], Tensor]) -> "Pieces":
+        return Pieces(tuple(table.interpolated(h) for table in self.tables))
+
 
 @dataclass(frozen=True, eq=False)
 class Direct:
@@ -134,6 +216,14 @@ class Direct:
         unit = _to_unit(z, self.reach).clamp(-1, 1)
         averages = (weights[:, None, :] @ _chebyshev(unit, self.size)).squeeze(-2)
         return (averages @ _transform(self.size)).view(*x.shape[:-1], self.size)
+
+    def times(
+        self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING
+    ) -> Callable[[Tensor], Tensor]:
+        return lambda x: self(x) @ M
+
+    def interpolated(self, h: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+        return h
 
 
 @lru_cache(maxsize=256)
@@ -167,9 +257,19 @@ def _coefficients(
         height = coefficients.abs().amax(-1)
         rounding = height <= ACCURACY * height.max()
         if placed.polynomial or rounding[-num // 8 :].all() or num >= MOST_COEFFICIENTS:
-            last = (height > 1e-17 * height.max()).nonzero().max()
-            return coefficients[: int(last) + 1]
+            return _without_rounding(coefficients)
         num = 2 * num
+
+
+def _without_rounding(
+    coefficients: Float[Tensor, "*batch s r"], accuracy: float = ROUNDING
+) -> Float[Tensor, "*batch t r"]:
+    """Without the last rows, if they are no more than rounding."""
+    if not coefficients.numel():
+        return coefficients
+    height = coefficients.detach().abs().amax(-1).reshape(-1, coefficients.shape[-2]).amax(0)
+    last = (height > accuracy * height.max()).nonzero()
+    return coefficients[..., : int(last.max()) + 1 if len(last) else 1, :]
 
 
 def expected_polynomials(

@@ -6,6 +6,7 @@ jointly positive semi-definite whatever the number of nodes, only their accuracy
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float
@@ -53,17 +54,22 @@ class JointNodes:
         return product(self.bases, delta, lambda base, part: base.f(part))
 
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        def smoothed(shifted: Tensor) -> Tensor:
-            return product(self.bases, shifted, lambda base, part: base.gf(part))
-
-        return _average(smoothed, delta, self.nodes, self.weights)
+        return _average(self.unshifted_gf, delta, self.nodes, self.weights)
 
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        def smoothed(shifted: Tensor) -> Tensor:
-            return product(self.bases, shifted, lambda base, part: base.g(part))
+        return _average(self.unshifted_g, delta, *self.difference_nodes)
 
-        differences = self.differences or _differences(self.nodes, self.weights)
-        return _average(smoothed, delta, *differences)
+    @cached_property
+    def difference_nodes(self) -> tuple[Float[Tensor, "many d"], Float[Tensor, " many"]]:
+        """Of xi - xi'."""
+        return self.differences or _differences(self.nodes, self.weights)
+
+    def unshifted_gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        """Of the independent parts alone."""
+        return product(self.bases, delta, lambda base, part: base.gf(part))
+
+    def unshifted_g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return product(self.bases, delta, lambda base, part: base.g(part))
 
 
 def _average(

@@ -3,7 +3,7 @@
 import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, TypeVar
 
@@ -14,6 +14,7 @@ from torch import Tensor
 from meseta.kernels import matern, squared_exponential
 from meseta.kernels.grid import Grid, confused_grid, placed_grid
 from meseta.kernels.quadrature import IndependentNodes, JointNodes
+from meseta.kernels.separable import SeparableNodes
 from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
 from meseta.noise import Confused, Joint, NoiseLaw, Normal, Placed, Uniform
 from meseta.noise.law import OneDimensional, unscented
@@ -23,6 +24,8 @@ NODES, MOST_NODES = 24, 256
 JOINT_NODES = 64
 
 Key = TypeVar("Key", bound=Hashable)
+Covariance = Callable[[Tensor], Tensor]  # with given points: (*batch, m, d) -> (*batch, m, n)
+Waves = Callable[[Tensor], tuple[Tensor, Tensor]]
 
 
 class OnGrid(NamedTuple):
@@ -38,7 +41,8 @@ class SmoothedKernel:
     """Covariances of f and g: index order is argument order, k_gf(A, B) has g at A and f at B.
 
     `factors` cover the dimensions where xi is added to x and the smoothing has a closed form or
-    joint nodes; `grids` the others. `whole` are all dimensions without noise.
+    joint nodes, `separable` those where joint nodes make products of matrices, `grids` the others.
+    `whole` are all dimensions without noise.
     """
 
     kernel: StationaryKernel
@@ -46,6 +50,7 @@ class SmoothedKernel:
     whole: Factors
     factors: Factors
     grids: tuple[OnGrid, ...] = ()
+    separable: tuple[tuple[list[int], SeparableNodes], ...] = ()
     bias: Float[Tensor, " d"] | None = None  # E xi, which the factors leave out
 
     def k_f(
@@ -60,17 +65,42 @@ class SmoothedKernel:
         value = self._product(
             self._biased(_differences(A, B)), lambda factor, delta: factor.gf(delta)
         )
-        for dims, grid, _ in self.grids:
-            value = value * grid.gf(A[..., dims], B[..., dims])
+        for dims, part in self._of_pairs:
+            value = value * part.gf(A[..., dims], B[..., dims])
         return value
 
     def k_g(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
         value = self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
-        for dims, grid, _ in self.grids:
-            value = value * grid.g(A[..., dims], B[..., dims])
+        for dims, part in self._of_pairs:
+            value = value * part.g(A[..., dims], B[..., dims])
         return value
+
+    def gf_with(self, B: Float[Tensor, "n d"]) -> Covariance:
+        """k_gf(A, B) as a function of A alone; where there are grids, at a fraction of the cost."""
+        others = [(dims, part.gf_with(B[:, dims])) for dims, part in self._of_pairs]
+
+        def covariance(A: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
+            delta = self._biased(_differences(A, B))
+            value = self._product(delta, lambda factor, delta: factor.gf(delta))
+            for dims, part in others:
+                value = value * part(A[..., dims])
+            return value
+
+        return covariance
+
+    def g_with(self, B: Float[Tensor, "n d"]) -> Covariance:
+        """k_g(A, B) as a function of A alone."""
+        others = [(dims, part.g_with(B[:, dims])) for dims, part in self._of_pairs]
+
+        def covariance(A: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
+            value = self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
+            for dims, part in others:
+                value = value * part(A[..., dims])
+            return value
+
+        return covariance
 
     @property
     def prior_variance(self) -> Float[Tensor, ""]:
@@ -82,10 +112,15 @@ class SmoothedKernel:
     ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
         """k_gf(x, x) and k_g(x, x) for each x."""
         gf, g = (value.expand(len(x)) for value in self._at_zero)
-        for dims, grid, _ in self.grids:
-            grid_gf, grid_g = grid.at_same_point(x[:, dims])
-            gf, g = gf * grid_gf, g * grid_g
+        for dims, part in self._of_pairs:
+            part_gf, part_g = part.at_same_point(x[:, dims])
+            gf, g = gf * part_gf, g * part_g
         return gf, g
+
+    @property
+    def _of_pairs(self) -> list[tuple[list[int], Grid | SeparableNodes]]:
+        """What is computed from two points, rather than from their difference."""
+        return [*((dims, grid) for dims, grid, _ in self.grids), *self.separable]
 
     @cached_property
     def shifted(self) -> list[int]:
@@ -107,16 +142,28 @@ class SmoothedKernel:
                 value = value * part.characteristic(omega[:, dims])
         return value
 
-    def waves(
-        self, x: Float[Tensor, "m d"], omega: Float[Tensor, "features d"]
-    ) -> Complex[Tensor, "m features"]:
-        """exp(i omega x) over the shifted dimensions, times E exp(i omega z(x)) over the others."""
-        phase = x[:, self.shifted] @ omega[:, self.shifted].T
-        value = torch.complex(phase.cos(), phase.sin())
-        for dims, grid, shifts in self.grids:
-            if not shifts:
-                value = value * grid.waves(x[:, dims], omega[:, dims])
-        return value
+    def waves_with(self, omega: Float[Tensor, "features d"]) -> Waves:
+        """exp(i omega x) over the shifted dimensions, times E exp(i omega z(x)) over the others.
+
+        As a function of x, cosines and sines apart.
+        """
+        others = [
+            (dims, grid.waves_with(omega[:, dims]))
+            for dims, grid, shifts in self.grids
+            if not shifts
+        ]
+
+        def waves(x: Float[Tensor, "m d"]) -> tuple[Tensor, Tensor]:
+            factors = [part(x[:, dims]).tensor_split(2, -1) for dims, part in others]
+            if self.shifted:
+                phase = x[:, self.shifted] @ omega[:, self.shifted].T
+                factors.append((phase.cos(), phase.sin()))
+            cosine, sine = factors[0]
+            for c, s in factors[1:]:
+                cosine, sine = cosine * c - sine * s, cosine * s + sine * c
+            return cosine, sine
+
+        return waves
 
     def sigma_points(
         self, x: Float[Tensor, "m d"], kappa: float
@@ -180,10 +227,17 @@ def smooth(
     on_grid = [i for i in range(d) if formulas[i] == "grid"]
     elsewhere = {*on_grid, *joint, *(i for dims, _ in confused for i in dims)}
     alone = [i for i in range(d) if i not in elsewhere]
-    factors = [
-        *_factors(kernel, marginals, formulas, alone),
-        *((dims, _joined(kernel, marginals, formulas, dims, part)) for dims, part in parts),
-    ]
+    bias = _bias(marginals, parts, formulas, d)
+    factors = list(_factors(kernel, marginals, formulas, alone))
+    separable = []
+    for dims, part in parts:
+        joined = _joined(kernel, marginals, formulas, dims, part)
+        own = [marginals[i] for i in dims]
+        if isinstance(joined, JointNodes) and _is_gaussian(kernel, dims, own):
+            separable.append((dims, _separated(joined, kernel.lengthscale[dims], own, bias[dims])))
+            bias[dims] = 0
+        else:
+            factors.append((dims, joined))
     grids = tuple(
         OnGrid(
             [i], _grid(kernel, marginals[i], i, span[:, i]), not isinstance(marginals[i], Placed)
@@ -193,10 +247,11 @@ def smooth(
     return SmoothedKernel(
         kernel=kernel,
         law=law,
-        whole=_unmoved(kernel, list(range(d))) if grids else tuple(factors),
+        whole=_unmoved(kernel, list(range(d))) if grids or separable else tuple(factors),
         factors=tuple(factors),
         grids=grids,
-        bias=_bias(marginals, parts, formulas, d),
+        separable=tuple(separable),
+        bias=bias if bias.any() else None,
     )
 
 
@@ -283,6 +338,24 @@ def _joined(
     return JointNodes(bases, nodes, weights, differences)
 
 
+def _is_gaussian(kernel: StationaryKernel, dims: list[int], own: Sequence[NoiseLaw]) -> bool:
+    """Whether the smoothing by their own laws leaves squared exponentials."""
+    return {kernel.shapes[i] for i in dims} == {"se"} and all(
+        isinstance(law, Normal) for law in own
+    )
+
+
+def _separated(
+    joined: JointNodes,
+    lengthscale: Float[Tensor, " d"],
+    own: Sequence[NoiseLaw],
+    bias: Float[Tensor, " d"],
+) -> SeparableNodes:
+    variance = torch.cat([law.covariance_matrix.diagonal() for law in own])
+    narrow, wide = ((lengthscale**2 + i * variance).sqrt() for i in (1, 2))
+    return SeparableNodes(replace(joined, nodes=joined.nodes + bias), (narrow, wide))
+
+
 def _grid(kernel: StationaryKernel, law: NoiseLaw, i: int, ends: Float[Tensor, " 2"]) -> Grid:
     low, high = ends.tolist()
     if isinstance(law, Placed):
@@ -291,7 +364,8 @@ def _grid(kernel: StationaryKernel, law: NoiseLaw, i: int, ends: Float[Tensor, "
         assert isinstance(law, OneDimensional)  # or its formula would be another
         placed = Placed(law, "shift", low, high)
     base = _unperturbed(kernel.shapes[i], kernel.lengthscale[[i]])
-    return placed_grid(base, placed, (low, high), float(kernel.lengthscale[i]))
+    smooth = kernel.shapes[i] == "se"
+    return placed_grid(base, placed, (low, high), float(kernel.lengthscale[i]), smooth=smooth)
 
 
 def _confused(kernel: StationaryKernel, law: Confused, dims: list[int]) -> Grid:
@@ -315,7 +389,7 @@ def _bias(
     parts: list[tuple[list[int], NoiseLaw]],
     formulas: Sequence[str],
     d: int,
-) -> Float[Tensor, " d"] | None:
+) -> Float[Tensor, " d"]:
     """E xi where the formula is that of a centred law; nodes and grids have it in them."""
     bias = torch.zeros(d, dtype=torch.double)
     for i in range(d):
@@ -324,7 +398,7 @@ def _bias(
     for dims, part in parts:
         if isinstance(part, Normal):
             bias[dims] += part.mean
-    return bias if bias.any() else None
+    return bias
 
 
 _SE_FORMULAS: dict[str, Callable[[Tensor, Tensor], Factor]] = {

@@ -20,9 +20,9 @@ Kind = Literal["shift", "relative", "multiply", "width", "replace"]
 Edge = Literal["allow", "clip", "reflect", "truncate"]
 
 # Mass of the tails that is left out: none to speak of, unless the law has heavy ones. Then what
-# lies beyond the second share and three spans further still is too far from every design to tell
+# lies beyond the second share and two spans further still is too far from every design to tell
 # or to learn anything, and counts as lost.
-TAIL, HEAVY_TAIL, FAR = 1e-15, 1e-5, 3.0
+TAIL, HEAVY_TAIL, FAR = 1e-13, 1e-5, 2.0
 PANEL = 16  # Gauss-Legendre nodes
 FOLDS = 10  # reflections from the walls that are followed
 
