@@ -1,21 +1,24 @@
-"""What users pass, read or refused: numbers, counts, names."""
+"""What users pass, read or refused: numbers, counts, names.
+
+torch is not loaded here: study files are read by this, too, and are read fast.
+"""
 
 import math
 import operator
+import sys
 from collections.abc import Iterable
 from difflib import get_close_matches
 from numbers import Real
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
-from torch import Tensor
 
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
 
 
-def read_number(what: str, value: object, remedy: str = "") -> float:
+def read_number(what: str, value: Any, remedy: str = "") -> float:
     """A finite number as a plain float; also from NumPy, and from arrays without dimensions."""
-    number = value.item() if isinstance(value, (Tensor, np.ndarray)) and not value.ndim else value
+    number = value.item() if _is_array(value) and not value.ndim else value
     hint = f"; {remedy}" if remedy else ""
     if not isinstance(number, Real) or isinstance(number, (bool, np.bool_)):
         raise TypeError(f"{what} must be a number, got {value!r}{hint}")
@@ -26,6 +29,12 @@ def read_number(what: str, value: object, remedy: str = "") -> float:
     if not math.isfinite(finite):
         raise ValueError(f"{what} must be finite, got {value!r}{hint}")
     return finite
+
+
+def _is_array(value: Any) -> bool:
+    """Of NumPy, or of torch where that is loaded: there is no tensor before."""
+    torch = sys.modules.get("torch")
+    return isinstance(value, np.ndarray) or (torch is not None and torch.is_tensor(value))
 
 
 def read_count(what: str, value: object, least: int = 1, most: int | None = None) -> int:
