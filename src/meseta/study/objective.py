@@ -1,0 +1,142 @@
+"""A trial evaluated: by a function of Python, or by a program."""
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from meseta.boundary import unknown
+from meseta.study.command import run_command
+from meseta.study.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.study.tables import CommandObjective, Objective, PythonObjective
+
+Params = Mapping[str, Any]
+Evaluate = Callable[[Params], Evaluation]
+
+
+def evaluate(objective: Objective, params: Params, folder: Path | str = ".") -> Evaluation:
+    """The value of one trial, or EvaluationFailed; `folder` is that of the study file.
+
+    A module is loaded the first time. `load` does the same once for many trials.
+    """
+    return _loaded(objective, Path(folder).absolute())(params)
+
+
+def load(objective: Objective, folder: Path | str) -> Evaluate:
+    """What evaluates trials.
+
+    A function of Python is imported here, from the folder of the study file if its module is there,
+    or else from where Python finds it; a ValueError says why that is not possible.
+    """
+    place = Path(folder).absolute()
+    if isinstance(objective, CommandObjective):
+        return lambda params: run_command(objective, params, place)
+    function = _function(objective, place)
+    return lambda params: _call(function, objective.python, params)
+
+
+_loaded = lru_cache(maxsize=64)(load)
+
+
+def _call(function: Callable[[dict[str, Any]], object], name: str, params: Params) -> Evaluation:
+    try:
+        result = function(dict(params))
+    except SystemExit as error:
+        raise EvaluationFailed(f"{name} called sys.exit({error.code!r})") from error
+    except Exception as error:
+        raise EvaluationFailed(f"{type(error).__name__}: {_text_of(error)}") from error
+    return read_evaluation(result, f"the result of {name}")
+
+
+def _text_of(error: Exception) -> str:
+    try:
+        return str(error) or "without a message"
+    except Exception:  # an exception that cannot even be shown
+        return "with a message that cannot be shown"
+
+
+def _function(objective: PythonObjective, folder: Path) -> Callable[[dict[str, Any]], object]:
+    name = objective.python
+    try:
+        module = _module(objective.module, folder)
+    except ModuleNotFoundError as error:
+        if error.name is not None and f"{objective.module}.".startswith(f"{error.name}."):
+            raise ValueError(
+                f"there is no module {objective.module!r} for the objective {name!r}, neither in "
+                f"{folder} nor where Python looks for modules"
+            ) from error
+        raise ValueError(f"{name!r} cannot be imported: {error}") from error
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{name!r} cannot be imported: {_described(error)}") from error
+    function = getattr(module, objective.function, None)
+    if function is None:
+        known = [key for key, value in vars(module).items() if _is_public(key, value)]
+        raise ValueError(
+            f"{objective.module!r} has no such function: "
+            f"{unknown('function', objective.function, known)}"
+        )
+    if not callable(function):
+        raise ValueError(f"{name!r} must be a function, got {function!r}")
+    return function
+
+
+def _described(error: BaseException) -> str:
+    where = f", line {error.lineno} of {error.filename}" if isinstance(error, SyntaxError) else ""
+    message = error.msg if isinstance(error, SyntaxError) else error
+    return f"{type(error).__name__}: {message}{where}"
+
+
+def _is_public(name: str, value: object) -> bool:
+    return callable(value) and not name.startswith("_") and not isinstance(value, type)
+
+
+def _module(name: str, folder: Path) -> ModuleType:
+    """The module beside the study file, or else the one that Python finds."""
+    file = folder / f"{name}.py"
+    if file.is_file():
+        return _module_of_file(name, file)
+    top = folder / name.split(".")[0]
+    if not top.is_dir():
+        return importlib.import_module(name)
+    with _findable(folder):
+        module = importlib.import_module(name)
+    found = Path(getattr(module, "__file__", None) or ".")
+    if (top / "__init__.py").is_file() and folder.resolve() not in found.resolve().parents:
+        raise ImportError(f"{top} has the name of a package that is loaded already; rename it")
+    return module
+
+
+def _module_of_file(name: str, file: Path) -> ModuleType:
+    """A module of its own for every file: studies in several folders may all have a press.py."""
+    unique = f"{name} of {file.parent}"
+    spec = importlib.util.spec_from_file_location(unique, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no module of Python")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[unique] = module  # dataclasses and pickle look it up
+    try:
+        with _findable(file.parent):
+            spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[unique]
+        raise
+    return module
+
+
+@contextmanager
+def _findable(folder: Path) -> Iterator[None]:
+    """What stands beside is found first while a module is loaded, and last from then on."""
+    path = str(folder)
+    importlib.invalidate_caches()
+    sys.path.insert(0, path)
+    try:
+        yield
+    finally:
+        sys.path.remove(path)
+        if path not in sys.path:
+            sys.path.append(path)

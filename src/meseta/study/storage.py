@@ -1,0 +1,65 @@
+"""Where the trials of a study are kept: a SQLite file beside it, or a database by its URL."""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from urllib.parse import quote
+
+_VARIABLE = re.compile(r"\$\{([^{}]*)\}")
+_SQLITE = "sqlite:///"
+
+
+def storage_url(
+    storage: str | None, path: Path, environment: Mapping[str, str] | None = None
+) -> str:
+    """The URL of the database of the study in the file at `path`, for SQLAlchemy.
+
+    None is a SQLite file beside the study's. A path is that of a SQLite file; where it is relative,
+    also in sqlite:///..., it starts from the folder of the study, wherever we are. ${NAME} stands
+    for an environment variable; between :// and @, where user and password are, its value is
+    escaped as URLs need it.
+    """
+    if storage is None:
+        return _sqlite(path.with_suffix(".db"))
+    filled = _filled(storage, os.environ if environment is None else environment)
+    if "://" not in filled:
+        return _sqlite(path.parent / filled)
+    if filled.startswith(_SQLITE) and filled != _SQLITE and ":memory:" not in filled:
+        file, *rest = filled.removeprefix(_SQLITE).split("?", 1)
+        return "?".join([_sqlite(path.parent / file), *rest])
+    return filled
+
+
+def check_storage(storage: str) -> None:
+    """Refuse what can be seen to be wrong without the environment."""
+    for name in _VARIABLE.findall(storage):
+        if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
+            raise ValueError(f"must name variables as in ${{PGPASSWORD}}, got ${{{name}}}")
+    if "${" in _VARIABLE.sub("", storage):
+        raise ValueError("must close every ${ with }, as in ${PGPASSWORD}")
+
+
+def _filled(storage: str, environment: Mapping[str, str]) -> str:
+    authority = re.match(r"[^/]*://[^/]*@", storage)
+
+    def value(match: re.Match[str]) -> str:
+        if match[1] not in environment:
+            raise ValueError(
+                f"it needs the environment variable {match[1]}, which is not set; set it, for "
+                f"instance: export {match[1]}=..."
+            )
+        inside = authority is not None and match.end() <= authority.end()
+        return quote(environment[match[1]], safe="") if inside else environment[match[1]]
+
+    return _VARIABLE.sub(value, storage)
+
+
+def _sqlite(file: Path) -> str:
+    name = Path(os.path.abspath(file)).as_posix()
+    if "?" in name:
+        raise ValueError(
+            f"it would be the SQLite file {name!r}, but a URL cannot hold a question mark; rename "
+            "the file or folder, or set storage"
+        )
+    return _SQLITE + name

@@ -1,0 +1,42 @@
+"""What every table of a study file has in common: strict types, frozen, no unknown keys."""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from meseta.boundary import unknown
+
+Numbers = Annotated[tuple[float, ...], Field(strict=False)]
+Rows = Annotated[tuple[Numbers, ...], Field(strict=False)]
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+def refusal(says: str, key: str | None = None) -> PydanticCustomError:
+    """An error whose text goes on after the place; `key` is where in the table."""
+    context = {"says": says} | ({} if key is None else {"key": key})
+    return PydanticCustomError("refused", "{says}", context)
+
+
+class Table(BaseModel):
+    """Unknown keys are refused before anything else: they explain most of what is missing."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, table: Any) -> Any:
+        if isinstance(table, dict):
+            for name in table:
+                if name not in cls.model_fields:
+                    raise refusal(f"is not known: {unknown('key', name, cls.model_fields)}", name)
+        return table
+
+
+def _text(value: object) -> object:
+    if isinstance(value, str) and not value.strip():
+        raise refusal("must not be empty; leave it out, or write something")
+    return value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
