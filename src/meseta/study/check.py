@@ -53,11 +53,11 @@ def _attempt_noise(study: StudyFile, space: Space, attempt: Attempt) -> None:
     sound = True
     for name, parameter in study.parameters.items():
         if parameter.noise is not None:
-            build = partial(build_own, study, name)
-            sound &= attempt(("parameters", name, "noise"), partial(alone, name, build))
+            step = partial(alone, name, partial(build_own, study, name))
+            sound &= attempt(("parameters", name, "noise"), step)
     for number, joint in enumerate(study.joint):
-        build = partial(build_joint, study, number)
-        sound &= attempt(("noise", number), partial(alone, joint.parameters, build))
+        step = partial(alone, joint.parameters, partial(build_joint, study, number))
+        sound &= attempt(("noise", number), step)
     if sound:
         noise = build_noise(study)
         attempt(("noise",), lambda: read_noise(noise, space, edge))

@@ -37,9 +37,7 @@ def run_command(objective: CommandObjective, params: Mapping[str, Any], folder: 
     try:
         arguments, environment, stdin = _input(objective, params)
     except KeyError as error:
-        raise EvaluationFailed(
-            f"the command needs a value of {error}, which is not there"
-        ) from None
+        raise EvaluationFailed(f"the command needs a value of {error}, but has none") from None
     except ValueError as error:
         raise EvaluationFailed(f"the parameters cannot be handed over: {error}") from None
     arguments[0] = find_program(arguments[0], directory)

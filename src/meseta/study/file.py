@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from meseta.noise import Edge
     from meseta.space import Space
 
+__all__ = ["StudyError", "StudyFile", "read_study"]
+
 VERSION = 1  # of the format
 TOO_DEEP = "lists or tables are nested too deeply"
 LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV file
@@ -163,6 +165,8 @@ def _parse(label: str, text: str) -> dict[str, Any]:
         line = int(at[1]) if at else None
         if at:
             says = f"{says[: at.start()]}, column {at[2]}"
+        elif "(at end of document)" in says:
+            line = text.rstrip().count("\n") + 1
         says = f"not valid TOML: {says}; texts stand in quotes, each key on a line of its own"
         raise StudyError(label, [Mistake(line, (), says)]) from None
 
@@ -201,8 +205,12 @@ def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
             check_storage(contents.study.storage)
         except ValueError as error:
             yield ("study", "storage"), str(error)
+    seen: set[str] = set()
     for i, joint in enumerate(contents.noise):
         place: Place = ("noise", i, "parameters")
+        for name in sorted(seen & set(joint.parameters)):
+            yield place, f"must be in one [[noise]] at most, but {name!r} is in another, too"
+        seen |= set(joint.parameters)
         for name in joint.parameters:
             if name not in contents.parameters:
                 yield place, f"are not known: {unknown('parameter', name, contents.parameters)}"

@@ -86,7 +86,8 @@ def _parameter(table: ParameterTable) -> Parameter:
 def _own(table: ParameterTable, folder: Path) -> NoiseLaw | Environment | Confusion:
     law = table.noise
     if isinstance(law, ConfusionNoise):
-        return Confusion(law.matrix or law.probability or 0.0)
+        probability: Any = law.matrix if law.probability is None else law.probability
+        return Confusion(probability)
     if isinstance(law, ChoicesNoise):
         return Environment(_shares(law, table), law.observed)
     assert law is not None
@@ -107,7 +108,8 @@ def _scalar(law: OneNumber, folder: Path) -> NoiseLaw:
     if isinstance(law, MixtureNoise):
         return noise.Mixture([_scalar(member, folder) for member in law.laws], law.weights)
     if isinstance(law, EmpiricalNoise):
-        return noise.Empirical(law.samples or () if law.csv is None else _column(law, folder))
+        samples: Any = law.samples if law.csv is None else _column(law, folder)
+        return noise.Empirical(samples)
     values = law.model_dump(exclude={"law", "environment", "observed"}, exclude_unset=True)
     return _LAWS[law.model_dump()["law"]](**values)
 

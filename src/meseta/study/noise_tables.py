@@ -3,7 +3,7 @@
 The keys are those of the laws in Python: { law = "student-t", df = 4, scale = 0.05 }.
 """
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -87,7 +87,7 @@ class EmpiricalNoise(OneNumber):
     column: Text | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _one_source(self) -> "EmpiricalNoise":
         if (self.samples is None) == (self.csv is None):
             raise refusal('must have either samples = [...] or csv = "file.csv"')
         if self.column is not None and self.csv is None:
@@ -109,7 +109,7 @@ class ConfusionNoise(Table):
     matrix: Rows | None = None
 
     @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
+    def _one_of_both(self) -> "ConfusionNoise":
         if (self.probability is None) == (self.matrix is None):
             raise refusal("must have either probability = 0.05 or matrix = [[...], ...]")
         return self
@@ -124,7 +124,7 @@ class ChoicesNoise(Table):
     observed: bool = False
 
     @model_validator(mode="after")
-    def _is_environment(self) -> Self:
+    def _is_environment(self) -> "ChoicesNoise":
         if not self.environment:
             raise refusal('must be true with law = "choices", or be left out', "environment")
         return self
@@ -159,7 +159,7 @@ class JointEmpiricalNoise(Table):
     note: str | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def _one_source(self) -> "JointEmpiricalNoise":
         if (self.rows is None) == (self.csv is None):
             raise refusal('must have either rows = [[...], ...] or csv = "file.csv"')
         if self.columns is not None and self.csv is None:

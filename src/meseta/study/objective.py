@@ -11,9 +11,19 @@ from types import ModuleType
 from typing import Any
 
 from meseta.boundary import unknown
-from meseta.study.command import run_command
+from meseta.study.command import find_program, run_command, stop_commands
 from meseta.study.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.study.file import StudyFile
 from meseta.study.tables import CommandObjective, Objective, PythonObjective
+
+__all__ = [
+    "Evaluation",
+    "EvaluationFailed",
+    "check_objective",
+    "evaluate",
+    "load",
+    "stop_commands",
+]
 
 Params = Mapping[str, Any]
 Evaluate = Callable[[Params], Evaluation]
@@ -38,6 +48,24 @@ def load(objective: Objective, folder: Path | str) -> Evaluate:
         return lambda params: run_command(objective, params, place)
     function = _function(objective, place)
     return lambda params: _call(function, objective.python, params)
+
+
+def check_objective(study: StudyFile) -> None:
+    """Load the function, or look for the program; a StudyError says what is not there.
+
+    A file may be looked at where nothing is evaluated, so reading it does not do this.
+    """
+    if isinstance(study.objective, PythonObjective):
+        with study.at(("objective", "python")):
+            load(study.objective, study.folder)
+    elif study.objective is not None:
+        program = study.objective.command[0]
+        with study.at(("objective", "command")):
+            try:
+                if study.objective.input != "arguments" or "{" not in program:
+                    find_program(program, study.folder / (study.objective.directory or "."))
+            except EvaluationFailed as error:
+                raise ValueError(error.reason) from None
 
 
 _loaded = lru_cache(maxsize=64)(load)

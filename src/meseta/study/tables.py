@@ -3,7 +3,7 @@
 import math
 import re
 import shlex
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -85,7 +85,7 @@ class CommandObjective(Table):
         return command
 
     @model_validator(mode="after")
-    def _consistent(self) -> Self:
+    def _consistent(self) -> "CommandObjective":
         if self.timeout is not None and not 0 < self.timeout < math.inf:
             raise refusal(f"must be greater than 0 seconds, got {self.timeout}", "timeout")
         return self
@@ -125,7 +125,7 @@ class ParameterTable(Table):
         return {**table, "noise": short}
 
     @model_validator(mode="after")
-    def _complete(self) -> Self:
+    def _complete(self) -> "ParameterTable":
         if self.choices is None:
             for end in ("low", "high"):
                 if getattr(self, end) is None:
