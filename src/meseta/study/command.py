@@ -144,10 +144,10 @@ def _run(
         file.write(stdin)
         file.seek(0)
         process = _started(arguments, environment, file, directory)
-        _running.add(process)
-        assert process.stdout is not None
-        assert process.stderr is not None
         try:
+            _running.add(process)
+            assert process.stdout is not None
+            assert process.stderr is not None
             stdout, stderr = _Tail(process.stdout), _Tail(process.stderr)
             code: int | None = process.wait(timeout)
         except subprocess.TimeoutExpired:
