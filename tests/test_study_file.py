@@ -459,6 +459,7 @@ def test_any_name_is_read_and_pointed_at(tmp_path_factory, name):
         ("[study]\nstorage = 'x://${A'\n" + X, "study.storage must close every ${ with }"),
         ("study = 3\n" + X, "press.toml:1: study must be a table, { ... }, got 3"),
         ("version = 2\n" + X, "press.toml:1: version is 2, but this meseta reads"),
+        ("version = 0\n" + X, "version must be at least 1, got 0"),
         ("version = '1'\n" + X, "version must be a whole number, got '1'"),
         ("version = true\n" + X, "version must be a whole number, got True"),
         ("", "press.toml:1: parameters is missing"),
@@ -775,9 +776,16 @@ def test_a_missing_variable_is_named_and_passwords_stay_out_of_sight(study_of, m
     assert "secret" not in repr(study)
 
 
-def test_a_question_mark_in_a_folder_is_refused():
-    with pytest.raises(ValueError, match="question mark"):
-        storage_url(None, Path("/what?/press.toml"))
+@pytest.mark.parametrize(("storage", "name"), [(None, "a.db"), ("a.toml", "a.toml")])
+def test_trials_are_not_kept_in_the_study_file(storage, name):
+    with pytest.raises(ValueError, match="it would be the study file itself"):
+        storage_url(storage, Path("/lab") / name)
+
+
+@pytest.mark.parametrize("folder", ["what?", "a%20b"])
+def test_folders_that_a_url_cannot_hold_are_refused(folder):
+    with pytest.raises(ValueError, match="question mark, or %"):
+        storage_url(None, Path("/") / folder / "press.toml")
 
 
 # --- template and docs ---

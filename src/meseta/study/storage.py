@@ -21,13 +21,13 @@ def storage_url(
     escaped as URLs need it.
     """
     if storage is None:
-        return _sqlite(path.with_suffix(".db"))
+        return _sqlite(path.with_suffix(".db"), path)
     filled = _filled(storage, os.environ if environment is None else environment)
     if "://" not in filled:
-        return _sqlite(path.parent / filled)
+        return _sqlite(path.parent / filled, path)
     if filled.startswith(_SQLITE) and filled != _SQLITE and ":memory:" not in filled:
         file, *rest = filled.removeprefix(_SQLITE).split("?", 1)
-        return "?".join([_sqlite(path.parent / file), *rest])
+        return "?".join([_sqlite(path.parent / file, path), *rest])
     return filled
 
 
@@ -55,11 +55,16 @@ def _filled(storage: str, environment: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, storage)
 
 
-def _sqlite(file: Path) -> str:
-    name = Path(os.path.abspath(file)).as_posix()
-    if "?" in name:
+def _sqlite(file: Path, study: Path) -> str:
+    if os.path.abspath(file) == os.path.abspath(study):
         raise ValueError(
-            f"it would be the SQLite file {name!r}, but a URL cannot hold a question mark; rename "
-            "the file or folder, or set storage"
+            "it would be the study file itself; rename that to end in .toml, or set storage to "
+            "another file"
+        )
+    name = Path(os.path.abspath(file)).as_posix()
+    if re.search(r"\?|%[0-9A-Fa-f]{2}", name):  # versions of SQLAlchemy differ in what %20 means
+        raise ValueError(
+            f"it would be the SQLite file {name!r}, but a question mark, or % with digits, has "
+            "another meaning in a URL; rename the file or folder, or set storage"
         )
     return _SQLITE + name

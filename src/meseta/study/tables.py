@@ -190,7 +190,7 @@ _Objective = Annotated[
 class Contents(Table):
     """A whole file."""
 
-    version: int = 1
+    version: int = Field(default=1, ge=1)
     study: StudyTable = StudyTable()
     objective: _Objective | None = None
     parameters: dict[str, ParameterTable]
