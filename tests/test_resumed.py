@@ -105,7 +105,7 @@ REFUSED = {
     "a pending value": ([complete(state="pending")], "is pending but has a value, 1.0"),
     "a failed value": ([complete(state="failed")], "is failed but has a value, 1.0"),
     "an error with a value": ([complete(error="oh")], "is complete but has an error, 'oh'"),
-    "an unknown choice": ([complete(params={"x": 0.1, "solvent": "oil"})], "trial 0: 'solvent'"),
+    "an unknown choice": ([complete(params={"x": 0.1, "solvent": "oil"})], "trial 0: the value of 'solvent'"),
     "a missing parameter": ([complete(params={"x": 0.1})], "trial 0: .*solvent is missing"),
     "a plan of something else": ([complete(planned={"y": 0.1})], "trial 0: there is no parameter"),
 }

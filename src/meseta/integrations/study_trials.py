@@ -9,13 +9,11 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
+from meseta.integrations.attributes import EXECUTED
 from meseta.integrations.study_space import StudySpace
 from meseta.parameters import Value
 from meseta.record import State, Trial
 from meseta.resumed import LARGEST
-
-# A user attribute of a trial: a dict with the values that were carried out, by name.
-EXECUTED = "meseta:executed"
 
 
 @dataclass(frozen=True)
