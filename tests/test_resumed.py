@@ -89,7 +89,7 @@ def test_pending_trials_need_no_observed_variables():
     noise = {"wind": Environment(Normal(1.0, mean=4.0), observed=True)}
     optimizer = Optimizer(space, noise).resumed([Trial(0, {"x": 0.5}, None, "pending", "method")])
     assert optimizer.trials[0].params == {"x": 0.5, "wind": 4.0}
-    with pytest.raises(ValueError, match="trial 0: .*wind is missing"):
+    with pytest.raises(ValueError, match=r"trial 0: .*wind is missing"):
         optimizer.resumed([Trial(0, {"x": 0.5}, 1.0, "complete", "method")])
 
 
@@ -105,7 +105,10 @@ REFUSED = {
     "a pending value": ([complete(state="pending")], "is pending but has a value, 1.0"),
     "a failed value": ([complete(state="failed")], "is failed but has a value, 1.0"),
     "an error with a value": ([complete(error="oh")], "is complete but has an error, 'oh'"),
-    "an unknown choice": ([complete(params={"x": 0.1, "solvent": "oil"})], "trial 0: the value of 'solvent'"),
+    "an unknown choice": (
+        [complete(params={"x": 0.1, "solvent": "oil"})],
+        "trial 0: .* 'oil'",
+    ),
     "a missing parameter": ([complete(params={"x": 0.1})], "trial 0: .*solvent is missing"),
     "a plan of something else": ([complete(planned={"y": 0.1})], "trial 0: there is no parameter"),
 }

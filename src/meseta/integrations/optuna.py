@@ -43,7 +43,7 @@ else:  # at run time they are read by hand, and late, so that torch is not loade
 __all__ = ["EXECUTED", "RobustSampler", "recommend"]
 
 # Workers that have started but whose designs are not in the storage yet: so many are reckoned with,
-# if they are among so many last trials. Those further back have died before they suggested anything.
+# if they are among so many last trials. Those further back have died.
 MOST_AWAITED = 4
 AWAITED_AMONG = 32
 # Libraries below keep settings in global variables: one suggestion at a time in a process.

@@ -23,6 +23,7 @@ class StudyAnswer(Recommendation):
     nominal: Recommendation  # the best point if nothing perturbed it
     notes: tuple[str, ...]  # what was left out, and why
     optimizer: Optimizer  # with the complete trials, for its posterior; in our terms
+    space: StudySpace  # from our terms to those of the study
 
     def __repr__(self) -> str:
         trials = sum(trial.state == "complete" for trial in self.optimizer.trials)
@@ -43,6 +44,7 @@ def answer(study: Study, model: StudyModel, seed: int = 0) -> StudyAnswer:
         nominal=_outside(optimizer.nominal(), space),
         notes=notes,
         optimizer=optimizer,
+        space=space,
     )
 
 

@@ -7,7 +7,6 @@ from typing import Any, get_args
 from optuna.study import Study, StudyDirection
 
 from meseta.boundary import unknown
-from meseta.gp.fit import Prior
 from meseta.integrations.study_space import StudySpace, edge_within, noise_within
 from meseta.methods import DEFAULT_METHOD
 from meseta.noise import Confusion, Edge, Environment
@@ -24,7 +23,7 @@ class StudyModel:
     method: str | None = None
     options: object = None
     num_initial: int | None = None
-    prior: Prior = "default"
+    prior: Any = "default"
     noise_variance: object = None
 
     def checked(self) -> "StudyModel":

@@ -36,7 +36,9 @@ class StudySpace:
 
     def to_meseta(self, params: Mapping[str, Any]) -> dict[str, Value]:
         """Those of the parameters that are in the space; a choice that is none is refused."""
-        return {name: self._inside(name, params[name]) for name in self.space.names if name in params}
+        return {
+            name: self._inside(name, params[name]) for name in self.space.names if name in params
+        }
 
     def to_optuna(self, design: Design) -> dict[str, Any]:
         return {name: self._outside(name, value) for name, value in design.items()}
