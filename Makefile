@@ -4,7 +4,7 @@ BIN := .venv/bin
 # One thread per process: the tensors are small, and threads would only fight over two cores.
 export OMP_NUM_THREADS ?= 1
 
-.PHONY: demo test bench bench-speed clean
+.PHONY: demo test test-optuna4 bench bench-speed clean
 
 demo: .venv/installed
 	$(BIN)/python examples/needle_and_plateau.py
@@ -14,6 +14,10 @@ test: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2
+
+# The Optuna integration with the last release of Optuna 4 in place of the pinned one.
+test-optuna4: .venv-optuna4/installed
+	.venv-optuna4/bin/pytest -q tests/test_optuna.py tests/test_optuna_contract.py tests/test_optuna_dashboard.py
 
 bench: .venv/installed
 	$(BIN)/meseta bench run quick --workers 2
@@ -28,5 +32,11 @@ bench-speed: .venv/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	touch $@
 
+.venv-optuna4/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv-optuna4
+	grep -v '^optuna==' constraints.txt > .venv-optuna4/constraints.txt
+	.venv-optuna4/bin/python -m pip install --quiet --disable-pip-version-check -c .venv-optuna4/constraints.txt -e '.[dev]' optuna==4.9.0
+	touch $@
+
 clean:
-	rm -rf .venv demo bench-results bench-speed
+	rm -rf .venv .venv-optuna4 demo bench-results bench-speed

@@ -18,9 +18,9 @@ RANKS = [
     {"methods"},
     {"suggest", "recommend"},
     {"initial", "named_noise", "record", "surroundings"},
-    {"history", "deviations"},
-    {"integrations", "optimizer"},
-    {"run"},
+    {"history", "deviations", "resumed", "side_by_side"},
+    {"optimizer"},
+    {"integrations", "run"},
     {"report", "bench", "study"},
     {"cli"},
 ]

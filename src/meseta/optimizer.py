@@ -1,6 +1,7 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
 from collections.abc import Iterator
+from copy import copy
 from dataclasses import replace
 from typing import Literal, NamedTuple, get_args, overload
 
@@ -23,6 +24,7 @@ from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
 from meseta.recommend import recommend as robust_optimum
 from meseta.record import Origin, Recommendation, Record, Trial
+from meseta.resumed import read_record, read_value
 from meseta.space import Design, Params, Ranges, Space
 from meseta.suggest import SuggestInfo, suggest
 from meseta.surroundings import Surroundings
@@ -33,7 +35,6 @@ SAME = 1e-4
 # A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
 # typed or carried out.
 RECOGNISED = 1e-2
-LARGEST = 1e100  # of a value: its square must still be a number
 SEEDS = 2**63 - 1  # as many as random generators take
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
 
@@ -182,13 +183,30 @@ class Optimizer:
         if value is not None:
             if error is not None:
                 raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
-            remedy = "pass None if the evaluation failed"
-            value = read_number("the value", value, remedy)
-            if abs(value) > LARGEST:
-                raise ValueError(f"the value must be within ±{LARGEST:g}, got {value}; {remedy}")
+            value = read_value(value)
             self._fitted = None
         error = None if error is None else str(error)
         self._record = self._record.with_told(params, value, error, number)
+
+    def resumed(self, trials: object, *, seed: int | None = None) -> "Optimizer":
+        """An optimizer with the same settings that goes on from these trials, not from its own.
+
+        Trials of a run that was interrupted, or kept by another tool: complete, pending and failed
+        ones, numbered 0, 1, 2, ... in their order. Those of `Optimizer.trials` are such. A model
+        is fitted anew, unless these are the values that this optimizer has fitted already.
+
+        Args:
+            trials: A list of `meseta.record.Trial`.
+            seed: Of everything random from here on; None: as it was.
+        """
+        other = copy(self)
+        other._record = read_record(trials, self.space, self.surroundings)
+        if other._record.complete != self._record.complete:
+            other._fitted = None
+        other._previous, other.info = None, None
+        if seed is not None:
+            other.seed = read_count("seed", seed, least=0, most=SEEDS)
+        return other
 
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""

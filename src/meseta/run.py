@@ -17,6 +17,7 @@ from meseta.named_noise import NamedEdge, NamedNoise
 from meseta.optimizer import Direction, Optimizer
 from meseta.problems import Problem
 from meseta.record import Recommendation, Trial
+from meseta.side_by_side import side_by_side
 from meseta.space import Design, Ranges, Space
 
 Objective = Callable[[dict[str, Any]], object]
@@ -39,11 +40,6 @@ class Result:
     interrupted: bool  # by KeyboardInterrupt, before the budget was spent
 
     def __repr__(self) -> str:
-        labels = ["", *self.params, "E f(x + xi)", "f(x)"]
-        robust = _column("robust optimum", self)
-        nominal = _column("nominal optimum", self.nominal)
-        rows = zip(labels, robust, nominal, strict=True)
-        width, wide = max(map(len, labels)), max(22, *map(len, robust), *map(len, nominal))
         failed = sum(trial.state == "failed" for trial in self.trials)
         title = [
             f"{self.optimizer.direction} by {self.optimizer.method}",
@@ -51,18 +47,7 @@ class Result:
             *([f"{failed} failed"] if failed else []),
             *(["interrupted"] if self.interrupted else []),
         ]
-        return "\n".join(
-            [", ".join(title), *(f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)]
-        )
-
-
-def _column(title: str, optimum: Result | Recommendation) -> list[str]:
-    return [
-        title,
-        *(f"{v:.5g}" if isinstance(v, float) else str(v) for v in optimum.params.values()),
-        f"{optimum.mean:.5g} ± {optimum.std:.2g}",
-        f"{optimum.nominal_mean:.5g} ± {optimum.nominal_std:.2g}",
-    ]
+        return side_by_side(title, self, self.nominal)
 
 
 class EvaluationsFailed(RuntimeError):

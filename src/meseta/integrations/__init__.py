@@ -1,0 +1,1 @@
+"""Meseta inside other tools; each module needs the extra of its name."""

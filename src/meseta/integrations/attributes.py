@@ -1,0 +1,5 @@
+"""Names of the attributes by which a study says more than Optuna asks for."""
+
+# Of a trial: a dict with the values that were carried out, by name, where they are not the
+# suggested ones. The model learns from these.
+EXECUTED = "meseta:executed"

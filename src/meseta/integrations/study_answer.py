@@ -1,0 +1,111 @@
+"""The robust optimum of a study, beside the nominal one."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import optuna
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from meseta.boundary import unknown
+from meseta.integrations.study_model import StudyModel
+from meseta.integrations.study_space import StudySpace, names_in
+from meseta.integrations.study_trials import check_supported, read_trials
+from meseta.optimizer import Optimizer
+from meseta.record import Recommendation
+from meseta.side_by_side import side_by_side
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyAnswer(Recommendation):
+    """A recommendation in the terms of the study; printed, it has the nominal optimum beside it."""
+
+    nominal: Recommendation  # the best point if nothing perturbed it
+    notes: tuple[str, ...]  # what was left out, and why
+    optimizer: Optimizer  # with the complete trials, for its posterior; in our terms
+    space: StudySpace  # from our terms to those of the study
+
+    def __repr__(self) -> str:
+        trials = sum(trial.state == "complete" for trial in self.optimizer.trials)
+        title = [f"{self.optimizer.direction}", f"{trials} complete trials"]
+        return "\n".join([side_by_side(title, self, self.nominal), *self.notes])
+
+
+def answer(study: Study, model: StudyModel, seed: int = 0) -> StudyAnswer:
+    """What the complete trials speak for."""
+    space, optimizer, notes = modelled(study, model, seed)
+    robust = _outside(optimizer.recommend(), space)
+    return StudyAnswer(
+        robust.params,
+        robust.mean,
+        robust.std,
+        robust.nominal_mean,
+        robust.nominal_std,
+        nominal=_outside(optimizer.nominal(), space),
+        notes=notes,
+        optimizer=optimizer,
+        space=space,
+    )
+
+
+def modelled(
+    study: Study, model: StudyModel, seed: int = 0
+) -> tuple[StudySpace, Optimizer, tuple[str, ...]]:
+    """The parameters that count, an optimizer with all complete trials, and what is left out."""
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    check_supported(study, trials)
+    if not trials:
+        raise ValueError(
+            f"the study {study.study_name!r} has no complete trial to go by; run it first"
+        )
+    space = _space(trials)
+    dropped = _dropped(trials, space)
+    _check_names(model, trials)
+    optimizer = model.optimizer(study, space, seed)
+    read = read_trials(trials, space, model.observed())
+    optimizer = optimizer.resumed(read.trials)
+    if not optimizer.has_values:
+        raise ValueError(
+            f"no trial of the study {study.study_name!r} has a value to go by: "
+            f"{'; '.join(read.left_out)}"
+        )
+    return space, optimizer, (*dropped, *read.left_out)
+
+
+def _space(trials: list[FrozenTrial]) -> StudySpace:
+    shared = optuna.search_space.intersection_search_space(trials)
+    if all(each.single() for each in shared.values()):
+        raise ValueError(
+            "the complete trials have no parameter in common that varies, so that there is nothing "
+            "to recommend; look at one branch of a conditional study at a time, copied into a "
+            "study of its own"
+        )
+    return StudySpace(shared)
+
+
+def _dropped(trials: list[FrozenTrial], space: StudySpace) -> tuple[str, ...]:
+    """Says which parameters only some trials have."""
+    names = dict.fromkeys(name for trial in trials for name in trial.distributions)
+    others = [n for n in names if n not in space.distributions and n not in space.fixed]
+    if not others:
+        return ()
+    return (
+        f"left out, since not all complete trials have them with the same range: "
+        f"{', '.join(others)}",
+    )
+
+
+def _check_names(model: StudyModel, trials: list[FrozenTrial]) -> None:
+    names = list(dict.fromkeys(name for trial in trials for name in trial.distributions))
+    for name in names_in(model.noise, model.edge):
+        if name not in names:
+            raise ValueError(
+                "noise or edge of a parameter that no complete trial has: "
+                f"{unknown('parameter', name, names)}"
+            )
+
+
+def _outside(best: Recommendation, space: StudySpace) -> Recommendation:
+    """In the terms of the study, with the parameters that have a single value."""
+    params: dict[str, Any] = {**space.to_optuna(best.params), **space.fixed}
+    return replace(best, params=params)
