@@ -1,6 +1,7 @@
 """Every kind of noise through the whole of it: by name, in kernels and paths, in every method."""
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -147,6 +148,77 @@ def test_joint_samples_are_averages():
     np.testing.assert_allclose(paths.g(x), moved, atol=1e-5)
     mean = torch.stack([core.mean_f(row + away).mean() for row in x])
     np.testing.assert_allclose(core.mean_g(x), mean, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", [*LAWS])
+def test_prepared_covariances_are_the_same(name):
+    noise, edge = LAWS[name]
+    law = read_noise(noise, BOX, edge)
+    kernel = StationaryKernel(tensor(1.3), ("se", "se"), tensor([0.3, 0.4]))
+    smoothed = smooth(kernel, law, BOX.bounds)
+    A, B = uniform(7, 2, seed=0), uniform(5, 2, seed=1)
+    np.testing.assert_allclose(smoothed.gf_with(B)(A), smoothed.k_gf(A, B), atol=1e-13)
+    np.testing.assert_allclose(smoothed.g_with(B)(A), smoothed.k_g(A, B), atol=1e-13)
+    batch = torch.stack([A, A + 0.01])
+    np.testing.assert_allclose(smoothed.gf_with(B)(batch)[0], smoothed.k_gf(A, B), atol=1e-13)
+    np.testing.assert_allclose(smoothed.k_g(batch, B)[0], smoothed.k_g(A, B), atol=1e-13)
+    if name == "factor":  # a lambda can't be pickled
+        return
+    again = pickle.loads(pickle.dumps(smoothed.gf_with(B)))
+    np.testing.assert_array_equal(again(A), smoothed.gf_with(B)(A))
+
+
+JOINT_LAWS = {
+    "biased, own and shared": Joint(
+        Normal([0.05, 0.1], mean=[0.1, -0.2]), [((1, 0), Common(Uniform(0.2, mean=0.1)))]
+    ),
+    "not Normal": Joint(
+        Independent([Triangular(0.2), Uniform(0.1)]), [((0, 1), Common(Laplace(0.05), [1, -2]))]
+    ),
+    "samples and own": Joint(
+        Independent([Discrete([-0.1, 0.1]), Normal(0.1)]), [((0, 1), Empirical(JOINT[:20]))]
+    ),
+    "correlated and own": Joint(
+        Independent([Triangular(0.1)] * 2),
+        [((0, 1), Normal(covariance=[[0.01, 0.008], [0.008, 0.01]], mean=[0.1, 0.0]))],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", JOINT_LAWS)
+def test_joint_smoothing_is_that_of_samples(name):
+    law = JOINT_LAWS[name]
+    kernel = StationaryKernel(tensor(1.0), ("se", "se"), tensor([0.3, 0.4]))
+    smoothed = smooth(kernel, law)
+    A, B = uniform(3, 2, seed=0), uniform(4, 2, seed=1)
+    generator = torch.Generator().manual_seed(0)
+    xi, other = (law.sample(200_000, generator) for _ in range(2))
+
+    def average(shift):
+        delta = A[:, None, None] - B[:, None] + shift
+        return torch.exp(-0.5 * (delta / kernel.lengthscale).square().sum(-1)).mean(-1)
+
+    np.testing.assert_allclose(smoothed.k_gf(A, B), average(xi), atol=3e-3)
+    np.testing.assert_allclose(smoothed.k_g(A, B), average(xi - other), atol=3e-3)
+    gf, g = smoothed.at_same_point(A)
+    np.testing.assert_allclose(gf, smoothed.k_gf(A, A).diagonal(), atol=1e-13)
+    np.testing.assert_allclose(g, smoothed.k_g(A, A).diagonal(), atol=1e-13)
+
+
+@pytest.mark.parametrize("lengthscale", [1e-3, 0.02, 0.05, 0.4, 1e3])
+def test_products_of_matrices_are_sums_over_pairs(lengthscale):
+    """Also where exponentials of the products would overflow, and pairs are looked at instead."""
+    kernel = StationaryKernel(tensor(1.0), ("se", "se"), tensor([lengthscale, 2 * lengthscale]))
+    law = Joint(Normal([0.1 * lengthscale, 0.0]), [((0, 1), Common(Uniform(0.3), [1, 0.5]))])
+    smoothed = smooth(kernel, law)
+    ((dims, separable),) = smoothed.separable
+    A, B = uniform(30, 2, seed=0), uniform(20, 2, seed=1)
+    delta = A[:, None] - B
+    for found, pairs in (
+        (smoothed.k_gf(A, B), separable.nodes.gf(delta[..., dims])),
+        (smoothed.k_g(A, B), separable.nodes.g(delta[..., dims])),
+    ):
+        np.testing.assert_allclose(found, pairs, rtol=1e-9, atol=1e-15)
 
 
 def test_a_common_normal_shift_is_a_correlated_normal_law():
@@ -362,6 +434,11 @@ def test_deviations_are_relative_to_noise_where_it_was():
         ({"x": Environment(Normal(0.1, relative=True))}, {}, "must be that of the quantity itself"),
         ({("x", "y"): Normal(0.1)}, {}, "write Common"),
         ({("x", "y"): Common(Normal(0.1))}, {"edge": "clip"}, "edge='allow' only"),
+        (
+            {("x", "y"): Common(Normal(0.1)), "y": Normal(0.1, relative=True)},
+            {},
+            "that of 'y' alone, .* depends on its value",
+        ),
         ({("x", "r"): Common(Normal(0.1))}, {}, "give it a law of its own"),
         ({("x", "z"): Common(Normal(0.1))}, {}, "unknown parameter"),
         ({("x", "y"): Common(Normal(0.1)), ("y",): Normal(0.1)}, {}, "in both"),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, get_args
 from meseta.boundary import read_number, unknown
 from meseta.noise import Common, Confused, Confusion, Edge, Environment, NoiseLaw, Normal
 from meseta.noise.joint import Part, joint
+from meseta.noise.law import depends_on_x
 from meseta.noise.placing import check_joint, environment, placed
 from meseta.noise.scipy_law import LawLike, read_law
 from meseta.parameters import Category, Float, Int, Parameter
@@ -39,13 +40,14 @@ def read_noise(noise: NamedNoise | None, space: Space, edge: NamedEdge = "allow"
     laws: list[NoiseLaw] = [Normal(0.0)] * space.num_columns
     parts: list[Part] = []
     seen: dict[str, Names] = {}
-    for key, law in _by_name(noise, space).items():
+    own = _by_name(noise, space)
+    for key, law in own.items():
         names: Names = key if isinstance(key, tuple) else (key,)
         _check_names(names, space)
         dims = tuple(i for name in names for i in _columns(space, name))
         if isinstance(key, tuple):
             _check_apart(names, seen)
-            parts.append((dims, _read_joint(names, law, space, edges)))
+            parts.append((dims, _read_joint(names, law, space, edges, own)))
             continue
         parameter = space.parameters[space.names.index(key)]
         if isinstance(parameter, Category):
@@ -171,7 +173,13 @@ def _read_confusion(name: str, parameter: Category, law: object) -> NoiseLaw:
     )
 
 
-def _read_joint(names: Names, law: object, space: Space, edges: dict[str, Edge]) -> NoiseLaw:
+def _read_joint(
+    names: Names,
+    law: object,
+    space: Space,
+    edges: dict[str, Edge],
+    own: Mapping[Any, Any],
+) -> NoiseLaw:
     what = f"the noise of {names}"
     read = read_law(what, law)
     check_joint(what, read)
@@ -180,6 +188,12 @@ def _read_joint(names: Names, law: object, space: Space, edges: dict[str, Edge])
         if isinstance(parameter, Category) or parameter.log:
             raise ValueError(
                 f"{what} moves them together, but {name!r} is {parameter}; give it a law of its own"
+            )
+        alone = own.get(name)
+        if isinstance(alone, NoiseLaw) and depends_on_x(alone):
+            raise ValueError(
+                f"{what} moves them together, and that of {name!r} alone, {alone!r}, depends "
+                "on its value, so the two can't be added up; leave out one of them"
             )
         if edges[name] != "allow":
             raise ValueError(

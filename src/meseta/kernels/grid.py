@@ -97,14 +97,13 @@ class Grid:
 
     @cached_property
     def _diagonal(self) -> Callable[[Tensor], Tensor]:
-        """gf(x, x) and g(x, x), as smooth in x as lambda is."""
+        return self.weights.interpolated(self._at) if self.smooth else self._at
 
-        def values(x: Tensor) -> Tensor:
-            weights = self.weights(x)
-            gf = (weights * self.base.f(self.nodes - x.unsqueeze(-2))).sum(-1)
-            return torch.stack([gf, ((weights @ self._between_nodes) * weights).sum(-1)], dim=-1)
-
-        return self.weights.interpolated(values) if self.smooth else values
+    def _at(self, x: Tensor) -> Float[Tensor, "m 2"]:
+        """gf(x, x) and g(x, x), as smooth in x as lambda and the base are."""
+        weights = self.weights(x)
+        gf = (weights * self.base.f(self.nodes - x.unsqueeze(-2))).sum(-1)
+        return torch.stack([gf, ((weights @ self._between_nodes) * weights).sum(-1)], dim=-1)
 
     def _from_nodes(self, B: Tensor) -> Float[Tensor, "*batch r n"]:
         return self.base.f(self.nodes[:, None, :] - B.unsqueeze(-3))
@@ -133,6 +132,17 @@ def confused_grid(
 
 
 @dataclass(frozen=True, eq=False)
+class Times:
+    """lambda(x) M, where there is no shorter way."""
+
+    weights: Weights
+    M: Float[Tensor, "*batch r n"]
+
+    def __call__(self, x: Float[Tensor, "*batch m g"]) -> Float[Tensor, "*batch m n"]:
+        return self.weights(x) @ self.M
+
+
+@dataclass(frozen=True, eq=False)
 class Rows:
     """One row for each of a few places."""
 
@@ -147,7 +157,7 @@ class Rows:
         self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING
     ) -> Callable[[Tensor], Tensor]:
         if M.ndim > 2:
-            return lambda x: self(x) @ M
+            return Times(self, M)
         return Rows(self.places, self.rows @ M)
 
     def interpolated(self, h: Callable[[Tensor], Tensor]) -> "Rows":
@@ -220,7 +230,7 @@ class Direct:
     def times(
         self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING
     ) -> Callable[[Tensor], Tensor]:
-        return lambda x: self(x) @ M
+        return Times(self, M)
 
     def interpolated(self, h: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
         return h

@@ -8,6 +8,7 @@ cancels.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from jaxtyping import Float
@@ -42,10 +43,10 @@ class SeparableNodes:
         return self.nodes.g(delta) if tilted is None else tilted * self.nodes.unshifted_g(delta)
 
     def gf_with(self, B: Float[Tensor, "n d"]) -> Callable[[Tensor], Tensor]:
-        return lambda A: self.gf(A, B)
+        return partial(self.gf, B=B)
 
     def g_with(self, B: Float[Tensor, "n d"]) -> Callable[[Tensor], Tensor]:
-        return lambda A: self.g(A, B)
+        return partial(self.g, B=B)
 
     def at_same_point(
         self, x: Float[Tensor, "m d"]

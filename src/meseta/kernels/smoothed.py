@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import torch
 from jaxtyping import Complex, Float
@@ -16,7 +16,7 @@ from meseta.kernels.grid import Grid, confused_grid, placed_grid
 from meseta.kernels.quadrature import IndependentNodes, JointNodes
 from meseta.kernels.separable import SeparableNodes
 from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
-from meseta.noise import Confused, Joint, NoiseLaw, Normal, Placed, Uniform
+from meseta.noise import Confused, Independent, Joint, NoiseLaw, Normal, Placed, Uniform
 from meseta.noise.law import OneDimensional, unscented
 
 # Gauss nodes per dimension of the quadrature route, at least and at most; joint nodes.
@@ -24,8 +24,8 @@ NODES, MOST_NODES = 24, 256
 JOINT_NODES = 64
 
 Key = TypeVar("Key", bound=Hashable)
-Covariance = Callable[[Tensor], Tensor]  # with given points: (*batch, m, d) -> (*batch, m, n)
-Waves = Callable[[Tensor], tuple[Tensor, Tensor]]
+Function = Callable[[Tensor], Tensor]
+Which = Literal["gf", "g"]
 
 
 class OnGrid(NamedTuple):
@@ -62,9 +62,7 @@ class SmoothedKernel:
     def k_gf(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
-        value = self._product(
-            self._biased(_differences(A, B)), lambda factor, delta: factor.gf(delta)
-        )
+        value = self.of_differences(self._biased(_differences(A, B)), "gf")
         for dims, part in self._of_pairs:
             value = value * part.gf(A[..., dims], B[..., dims])
         return value
@@ -72,35 +70,21 @@ class SmoothedKernel:
     def k_g(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
-        value = self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
+        value = self.of_differences(_differences(A, B), "g")
         for dims, part in self._of_pairs:
             value = value * part.g(A[..., dims], B[..., dims])
         return value
 
-    def gf_with(self, B: Float[Tensor, "n d"]) -> Covariance:
+    def gf_with(self, B: Float[Tensor, "n d"]) -> "Covariance":
         """k_gf(A, B) as a function of A alone; where there are grids, at a fraction of the cost."""
         others = [(dims, part.gf_with(B[:, dims])) for dims, part in self._of_pairs]
+        shift = torch.zeros_like(B[0]) if self.bias is None else self.bias
+        return Covariance(self, B - shift, "gf", others)
 
-        def covariance(A: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
-            delta = self._biased(_differences(A, B))
-            value = self._product(delta, lambda factor, delta: factor.gf(delta))
-            for dims, part in others:
-                value = value * part(A[..., dims])
-            return value
-
-        return covariance
-
-    def g_with(self, B: Float[Tensor, "n d"]) -> Covariance:
+    def g_with(self, B: Float[Tensor, "n d"]) -> "Covariance":
         """k_g(A, B) as a function of A alone."""
         others = [(dims, part.g_with(B[:, dims])) for dims, part in self._of_pairs]
-
-        def covariance(A: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
-            value = self._product(_differences(A, B), lambda factor, delta: factor.g(delta))
-            for dims, part in others:
-                value = value * part(A[..., dims])
-            return value
-
-        return covariance
+        return Covariance(self, B, "g", others)
 
     @property
     def prior_variance(self) -> Float[Tensor, ""]:
@@ -142,28 +126,15 @@ class SmoothedKernel:
                 value = value * part.characteristic(omega[:, dims])
         return value
 
-    def waves_with(self, omega: Float[Tensor, "features d"]) -> Waves:
-        """exp(i omega x) over the shifted dimensions, times E exp(i omega z(x)) over the others.
-
-        As a function of x, cosines and sines apart.
-        """
+    def waves_with(self, omega: Float[Tensor, "features d"]) -> "Waves":
+        """exp(i omega x) over the shifted dimensions, times E exp(i omega z(x)) over the others."""
         others = [
             (dims, grid.waves_with(omega[:, dims]))
             for dims, grid, shifts in self.grids
             if not shifts
         ]
 
-        def waves(x: Float[Tensor, "m d"]) -> tuple[Tensor, Tensor]:
-            factors = [part(x[:, dims]).tensor_split(2, -1) for dims, part in others]
-            if self.shifted:
-                phase = x[:, self.shifted] @ omega[:, self.shifted].T
-                factors.append((phase.cos(), phase.sin()))
-            cosine, sine = factors[0]
-            for c, s in factors[1:]:
-                cosine, sine = cosine * c - sine * s, cosine * s + sine * c
-            return cosine, sine
-
-        return waves
+        return Waves(self.shifted, omega[:, self.shifted], others)
 
     def sigma_points(
         self, x: Float[Tensor, "m d"], kappa: float
@@ -189,18 +160,58 @@ class SmoothedKernel:
     @cached_property
     def _at_zero(self) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
         zero = torch.zeros_like(self.kernel.lengthscale)
-        return (
-            self._product(self._biased(zero), lambda factor, delta: factor.gf(delta)),
-            self._product(zero, lambda factor, delta: factor.g(delta)),
-        )
+        return self.of_differences(self._biased(zero), "gf"), self.of_differences(zero, "g")
 
     def _biased(self, delta: Tensor) -> Tensor:
         return delta if self.bias is None else delta + self.bias
 
-    def _product(self, delta: Tensor, part: Callable[[Factor, Tensor], Tensor]) -> Tensor:
+    def of_differences(self, delta: Tensor, which: Which) -> Tensor:
+        """The part of k_gf or k_g that depends on differences alone, without the bias."""
         if not self.factors:
             return self.kernel.variance.expand(delta.shape[:-1])
-        return self.kernel.variance * product(self.factors, delta, part)
+        if which == "gf":
+            value = product(self.factors, delta, lambda factor, part: factor.gf(part))
+        else:
+            value = product(self.factors, delta, lambda factor, part: factor.g(part))
+        return self.kernel.variance * value
+
+
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """k_gf(A, B) or k_g(A, B) for points B that stand still, as a function of A."""
+
+    kernel: SmoothedKernel
+    B: Float[Tensor, "n d"]
+    which: Which
+    others: list[tuple[list[int], Function]]
+
+    def __call__(self, A: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
+        value = self.kernel.of_differences(_differences(A, self.B), self.which)
+        for dims, part in self.others:
+            value = value * part(A[..., dims])
+        return value
+
+
+@dataclass(frozen=True, eq=False)
+class Waves:
+    """Cosines and sines of frequencies that stay the same, averaged over the noise that is not
+    added to x, as functions of x."""
+
+    shifted: list[int]
+    omega: Float[Tensor, "features s"]
+    others: list[tuple[list[int], Function]]
+
+    def __call__(
+        self, x: Float[Tensor, "m d"]
+    ) -> tuple[Float[Tensor, "m features"], Float[Tensor, "m features"]]:
+        factors = [part(x[:, dims]).tensor_split(2, -1) for dims, part in self.others]
+        if self.shifted:
+            phase = x[:, self.shifted] @ self.omega.T
+            factors.append((phase.cos(), phase.sin()))
+        cosine, sine = factors[0]
+        for c, s in factors[1:]:
+            cosine, sine = cosine * c - sine * s, cosine * s + sine * c
+        return cosine, sine
 
 
 def smooth(
@@ -215,7 +226,8 @@ def smooth(
     law = law.in_dimension(d)
     span = torch.tensor([[-1.0], [2.0]], dtype=torch.double).expand(2, d) if span is None else span
     marginals, everything = _split(law, d)
-    parts = [(dims, part) for dims, part in everything if not isinstance(part, Confused)]
+    together = [(dims, part) for dims, part in everything if not isinstance(part, Confused)]
+    marginals, parts = _absorbed(marginals, together)
     confused = [(dims, part) for dims, part in everything if isinstance(part, Confused)]
     joint = [i for dims, _ in parts for i in dims]
     formulas = [
@@ -262,6 +274,25 @@ def _split(law: NoiseLaw, d: int) -> tuple[tuple[NoiseLaw, ...], list[tuple[list
     if isinstance(law, Joint):
         return law.own.marginals, [(list(dims), part) for dims, part in law.parts]
     return (Normal(0.0),) * d, [(list(range(d)), law)]
+
+
+def _absorbed(
+    marginals: tuple[NoiseLaw, ...], parts: list[tuple[list[int], NoiseLaw]]
+) -> tuple[tuple[NoiseLaw, ...], list[tuple[list[int], NoiseLaw]]]:
+    """Own laws that are not Normal become part of what moves several dimensions together.
+
+    One set of nodes for the sum is much smaller than nodes for each and for what they share.
+    """
+    own, merged = list(marginals), []
+    for dims, part in parts:
+        alone = [own[i] for i in dims]
+        if not all(isinstance(law, Normal) for law in alone):
+            rest = [Normal(0.0) if isinstance(law, Normal) else law for law in alone]
+            part = Joint(Independent(rest), [(range(len(dims)), part)])
+            for i, law in zip(dims, alone, strict=True):
+                own[i] = law if isinstance(law, Normal) else Normal(0.0)
+        merged.append((dims, part))
+    return tuple(own), merged
 
 
 def _root(law: NoiseLaw, shifted: list[int]) -> Float[Tensor, "d d"]:
