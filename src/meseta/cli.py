@@ -1,14 +1,13 @@
-"""The command line: `meseta bench ...`. Heavy imports happen inside the commands."""
+"""The command line. Heavy imports happen inside the commands."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 import meseta
+from meseta import cli_study
+from meseta.cli_endings import FAILURE, failures, stop, termination_as_interrupt, wrong_use
 
 if TYPE_CHECKING:
     from meseta.bench.plan import Plan
@@ -23,9 +22,8 @@ bench = typer.Typer(
     help="The paper's experiments: run them, and see where a method stands.",
     no_args_is_help=True,
 )
+cli_study.add_to(app)
 app.add_typer(bench, name="bench")
-
-WRONG_USE, FAILURE, INTERRUPTED = 2, 1, 130
 
 Output = Annotated[Path, typer.Option(help="Folder of records, figures and the results page.")]
 Names = Annotated[
@@ -90,7 +88,7 @@ def run(
     """
     from meseta.bench.experiments import EXPERIMENTS
 
-    with _wrong_use():
+    with wrong_use():
         from meseta.bench.plan import keep_plan, make_plan
 
         plans = [
@@ -113,7 +111,7 @@ def run(
     if not no_figures:
         _write_page(output)
     if failures:
-        _stop(
+        stop(
             f"{failures} runs failed; `meseta bench status --output {output}` says why, and "
             "--retry-failed repeats them",
             FAILURE,
@@ -125,7 +123,7 @@ def status(output: Output = FOLDER) -> None:
     """How far every experiment in the folder is, and what failed."""
     from meseta.bench.watch import status_lines
 
-    with _failures():
+    with failures():
         lines = status_lines(output)
     _echo(lines or [f"{output} has no experiments yet; start with `meseta bench run quick`"])
 
@@ -147,7 +145,7 @@ def table(
 ) -> None:
     """Medians, mean ranks, and which differences are real."""
     plans = _plans(names, output)
-    with _failures():
+    with failures():
         from meseta.bench.page import tables
 
         for plan in plans:
@@ -158,7 +156,7 @@ def table(
 def claims(output: Output = FOLDER) -> None:
     """The paper's claims, each with what the records say of it."""
     _plans(None, output)
-    with _failures():
+    with failures():
         from meseta.bench.claims import claim_lines
 
         _echo(claim_lines(output))
@@ -175,7 +173,7 @@ def page(output: Output = FOLDER) -> None:
 def pack(output: Output = FOLDER) -> None:
     """Make the records small, to keep them in a repository; a campaign can go on all the same."""
     _plans(None, output)
-    with _failures():
+    with failures():
         from meseta.bench.packing import pack as pack_folder
 
         packed = pack_folder(output)
@@ -187,7 +185,7 @@ def pack(output: Output = FOLDER) -> None:
 
 def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed: bool) -> int:
     """Carry out a plan; how many of its runs have failed."""
-    with _failures(), _termination_as_interrupt():
+    with failures(), termination_as_interrupt():
         from meseta.bench.watch import watched_campaign, watched_timings
         from meseta.bench.workers import cluster, processes
 
@@ -202,7 +200,7 @@ def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed
 
 
 def _draw(plan: "Plan", output: Path) -> None:
-    with _failures():
+    with failures():
         try:
             from meseta.bench.pictures import draw
         except ImportError as error:
@@ -214,7 +212,7 @@ def _draw(plan: "Plan", output: Path) -> None:
 
 
 def _write_page(output: Path) -> None:
-    with _failures():
+    with failures():
         from meseta.bench.page import write_page
 
         typer.echo(write_page(output))
@@ -222,7 +220,7 @@ def _write_page(output: Path) -> None:
 
 def _plans(names: list[str] | None, output: Path, pictures: bool = False) -> "list[Plan]":
     """Those of the folder, or those of that name in it; pictures need no folder."""
-    with _wrong_use():
+    with wrong_use():
         from meseta.bench.plan import kept_plans, make_plan
 
         kept = kept_plans(output)
@@ -255,39 +253,6 @@ def _split(values: list[str] | None) -> tuple[str, ...]:
 
 def _echo(lines: list[str]) -> None:
     typer.echo("\n".join(lines))
-
-
-@contextmanager
-def _wrong_use() -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, TypeError) as error:
-        _stop(str(error), WRONG_USE)
-
-
-@contextmanager
-def _failures() -> Iterator[None]:
-    try:
-        yield
-    except (RuntimeError, OSError, ValueError) as error:
-        _stop(str(error), FAILURE)
-    except KeyboardInterrupt:
-        _stop("interrupted; finished runs are kept, the same command goes on", INTERRUPTED)
-
-
-@contextmanager
-def _termination_as_interrupt() -> Iterator[None]:
-    """So that workers are not left behind when a queue or a shutdown ends the parent."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _stop(message: str, code: int) -> NoReturn:
-    typer.echo(f"meseta: {message}", err=True)
-    raise typer.Exit(code)
 
 
 if __name__ == "__main__":

@@ -3,3 +3,6 @@
 # Of a trial: a dict with the values that were carried out, by name, where they are not the
 # suggested ones. The model learns from these.
 EXECUTED = "meseta:executed"
+# Of a failed trial: why it says nothing about its design, such as a worker that was stopped. It may
+# be suggested again.
+VOID = "meseta:void"

@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
-from meseta.integrations.attributes import EXECUTED
+from meseta.integrations.attributes import EXECUTED, VOID
 from meseta.integrations.study_space import StudySpace
 from meseta.parameters import Value
 from meseta.record import State, Trial
@@ -38,6 +38,8 @@ def read_trials(
     awaited: list[FrozenTrial] = []
     left_out: list[str] = []
     for trial in trials:
+        if VOID in trial.user_attrs:
+            continue
         state: State
         match trial.state:
             case TrialState.COMPLETE:

@@ -1,0 +1,43 @@
+"""How commands end: what went wrong in a sentence, and a code that a script can use."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+FAILURE, WRONG_USE, NOTHING_YET, INTERRUPTED = 1, 2, 3, 130
+
+
+@contextmanager
+def wrong_use() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        stop(str(error), WRONG_USE)
+
+
+@contextmanager
+def failures() -> Iterator[None]:
+    try:
+        yield
+    except (RuntimeError, OSError, ValueError) as error:
+        stop(str(error), FAILURE)
+    except KeyboardInterrupt:
+        stop("interrupted; what is finished is kept, the same command goes on", INTERRUPTED)
+
+
+@contextmanager
+def termination_as_interrupt() -> Iterator[None]:
+    """So that workers are not left behind when a queue or a shutdown ends the parent."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def stop(message: str, code: int) -> NoReturn:
+    typer.echo(f"meseta: {message}", err=True)
+    raise typer.Exit(code)

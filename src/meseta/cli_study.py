@@ -1,0 +1,289 @@
+"""The commands of a study: `meseta init`, `run`, `status`, `recommend`, `ask`, `tell`, `import`.
+
+Exit codes: 0 done, 1 something failed, 2 wrong use or a study file that cannot be read, 3 there is
+nothing to recommend yet, 130 interrupted.
+"""
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from meseta.cli_endings import (
+    FAILURE,
+    NOTHING_YET,
+    WRONG_USE,
+    failures,
+    stop,
+    termination_as_interrupt,
+    wrong_use,
+)
+
+if TYPE_CHECKING:
+    from meseta.study.ledger import Ledger
+
+StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
+Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+Csv = Annotated[bool, typer.Option("--csv", help="As CSV, for spreadsheets.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """The commands, in the order people need them."""
+    for function in (init, run, status, recommend, ask, tell):
+        app.command()(function)
+    app.command("import")(take_over)
+
+
+def init(
+    path: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The file to write.")] = Path(
+        "study.toml"
+    ),
+) -> None:
+    """Write a study file to start from, every line explained."""
+    from meseta.study.template import template
+
+    if path.suffix != ".toml":
+        path = path.with_name(f"{path.name}.toml")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(template(path.stem))
+    except FileExistsError:
+        stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
+    except OSError as error:
+        stop(f"{path} cannot be written: {error.strerror}", FAILURE)
+    typer.echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
+
+
+def run(
+    path: StudyPath,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Evaluate so many trials at most, this time.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that evaluate at a time.")] = 1,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Without a progress bar.")] = False,
+) -> None:
+    """Run a study, or go on with it; from one terminal or from many at once."""
+    if workers > 1:
+        _many_workers(path, trials, workers, as_json, quiet)
+        return
+    ledger = _opened(path, begin=True, objective=True)
+    with failures(), termination_as_interrupt():
+        from meseta.study.watch import watched
+        from meseta.study.work import work
+
+        with watched(ledger, quiet=quiet or as_json) as watch:
+            work(ledger, trials=trials, watch=watch)
+    _report(ledger, as_json)
+
+
+def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
+    """How far a study is, and its trials."""
+    ledger = _opened(path)
+    with failures():
+        from meseta.study import show
+        from meseta.study.progress import progress
+
+        now = progress(ledger.trials, ledger.file.budget)
+        rows = show.trial_data(ledger)
+    if as_json:
+        _print_json({**show.progress_data(now), "trials": rows})
+        return
+    names = list(ledger.file.parameters)
+    cells = [
+        [row["trial"], row["state"], *(row["params"].get(name) for name in names), row["value"]]
+        for row in rows
+    ]
+    if csv:
+        _print_csv(["trial", "state", *names, "value"], cells)
+        return
+    header = ["trial", "state", *(show.headed(ledger.file, name) for name in names), "value"]
+    _echo([*show.progress_lines(ledger.file, now), *(show.table(header, cells) if cells else [])])
+    for row in rows:
+        if row["error"]:
+            typer.echo(f"trial {row['trial']} failed: {row['error'].splitlines()[0]}")
+
+
+def recommend(path: StudyPath, as_json: Json = False) -> None:
+    """The robust optimum that the trials speak for, beside the nominal one."""
+    ledger = _opened(path)
+    _report(ledger, as_json, needed=True)
+
+
+def ask(
+    path: StudyPath,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many experiments.")] = 1,
+    as_json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """The next experiments to carry out by hand; `meseta tell` takes what came of them."""
+    ledger = _opened(path, begin=True)
+    with failures():
+        from meseta.study import lab, show
+        from meseta.study.progress import progress, release_abandoned
+
+        release_abandoned(ledger)
+        left = progress(ledger.trials, ledger.file.budget).left
+        planned = lab.ask(ledger, n)
+    if left is not None and n > left:
+        typer.echo(f"meseta: beyond the budget of {ledger.file.budget} trials", err=True)
+    if as_json:
+        _print_json(show.planned_data(planned))
+    elif csv:
+        names = list(planned[0].params)
+        observed = [name for name, p in ledger.file.parameters.items() if p.observed]
+        blank = [""] * (1 + len(observed))
+        _print_csv(
+            ["trial", *names, *observed, "value"],
+            [[each.number, *each.params.values(), *blank] for each in planned],
+        )
+    else:
+        _echo(show.planned_table(ledger.file, planned))
+
+
+def tell(
+    path: StudyPath,
+    trial: Annotated[int | None, typer.Argument(help="Its number.")] = None,
+    value: Annotated[str | None, typer.Argument(help="What was measured.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="What was really set, where it differs."),
+    ] = None,
+    failed: Annotated[
+        str | None, typer.Option(metavar="REASON", help="The experiment gave no value.")
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Many at once: columns trial and value."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Record what came of an experiment that was asked for."""
+    ledger = _opened(path)
+    with wrong_use():
+        from meseta.study import lab
+
+        if (table is None) == (trial is None):
+            raise ValueError("tell one trial by its number and value, or many with --csv FILE")
+        if table is not None:
+            outcomes = lab.read_outcomes(ledger, table)
+        else:
+            assert trial is not None
+            texts = dict(_assignment(each) for each in settings or ())
+            outcomes = [lab.read_outcome(ledger, trial, value, failed, texts)]
+    with failures():
+        lab.store(ledger, outcomes)
+    _told(ledger, len(outcomes), as_json)
+
+
+def take_over(
+    path: StudyPath,
+    table: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A column per parameter.")],
+    value: Annotated[str, typer.Option(help="The column of the values.")] = "value",
+    as_json: Json = False,
+) -> None:
+    """Take over experiments that were made before, or that nobody asked for."""
+    ledger = _opened(path, begin=True)
+    with wrong_use():
+        from meseta.study import lab
+
+        found = lab.read_history(ledger, table, value)
+    with failures():
+        added = lab.add_history(ledger, found)
+    if added < len(found):
+        typer.echo(f"meseta: {len(found) - added} rows were there already", err=True)
+    _told(ledger, added, as_json)
+
+
+def _told(ledger: "Ledger", count: int, as_json: bool) -> None:
+    from meseta.study import show
+    from meseta.study.progress import progress
+
+    now = progress(ledger.trials, ledger.file.budget)
+    if as_json:
+        _print_json({"stored": count, **show.progress_data(now)})
+    else:
+        stored = f"{count} stored" if count != 1 else "stored"
+        _echo([f"{stored}; {show.progress_lines(ledger.file, now)[0]}"])
+
+
+def _opened(path: Path, *, begin: bool = False, objective: bool = False) -> "Ledger":
+    """The study in the file, checked from top to bottom before anything is touched."""
+    with wrong_use():
+        from meseta.study.file import read_study
+
+        file = read_study(path)
+        if objective and file.objective is None:
+            raise ValueError(
+                f"{path} has no [objective], so its trials are carried out by hand: "
+                f"`meseta ask {path}` says what to do next"
+            )
+        from meseta.study.check import check
+
+        check(file)
+        if objective:
+            from meseta.study.objective import check_objective
+
+            check_objective(file)
+    with failures():
+        from meseta.study.ledger import open_ledger
+
+        return open_ledger(file, begin=begin)
+
+
+def _report(ledger: "Ledger", as_json: bool, needed: bool = False) -> None:
+    """Print the recommendation, if there is any yet."""
+    with failures():
+        from meseta.study import show
+        from meseta.study.answer import answer_of
+        from meseta.study.progress import progress
+
+        now = progress(ledger.trials, ledger.file.budget)
+        answer = answer_of(ledger) if now.complete else None
+    if as_json:
+        best = None if answer is None else show.answer_data(answer)
+        _print_json({**show.progress_data(now), "recommendation": best})
+    else:
+        _echo(show.progress_lines(ledger.file, now))
+        if answer is not None:
+            typer.echo(answer)
+    if answer is None and needed:
+        stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
+
+
+def _many_workers(path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool) -> None:
+    ledger = _opened(path, begin=True, objective=True)
+    with failures(), termination_as_interrupt():
+        from meseta.study.team import run_team
+
+        command = [sys.executable, "-m", "meseta.cli", "run", os.fspath(path), "--quiet", "--json"]
+        lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json)
+    _report(ledger, as_json)
+    if lost:
+        stop(f"{len(lost)} of {workers} workers ended early: {lost[0]}", FAILURE)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
+    return name.strip(), value.strip()
+
+
+def _print_json(data: Any) -> None:
+    typer.echo(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def _print_csv(header: list[str], rows: list[list[Any]]) -> None:
+    import csv
+
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows([["" if cell is None else cell for cell in row] for row in rows])
+
+
+def _echo(lines: list[str]) -> None:
+    typer.echo("\n".join(lines))

@@ -1,0 +1,34 @@
+"""What the trials of a study file speak for."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from meseta.integrations.optuna import recommend
+from meseta.space import Design
+from meseta.study.file import StudyFile
+from meseta.study.ledger import Ledger
+
+if TYPE_CHECKING:
+    from meseta.integrations.study_answer import StudyAnswer
+else:
+    StudyAnswer = object
+
+
+def answer_of(ledger: Ledger) -> StudyAnswer:
+    """The robust optimum beside the nominal one."""
+    file = ledger.file
+    answer = recommend(
+        ledger.study,
+        file.noise(),
+        edge=file.edge() or "allow",
+        method=file.method,
+        options=file.options or None,
+        seed=file.seed,
+    )
+    nominal = replace(answer.nominal, params=_in_order(file, answer.nominal.params))
+    return replace(answer, params=_in_order(file, answer.params), nominal=nominal)
+
+
+def _in_order(file: StudyFile, params: Design) -> Design:
+    """As the file has them."""
+    return {name: params[name] for name in file.parameters if name in params}

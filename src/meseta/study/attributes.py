@@ -1,0 +1,9 @@
+"""Names of the attributes by which trials of a study say who works at them."""
+
+# Who evaluates the trial: host, process, when that process was started, and its last sign of life.
+WORKER = "meseta:worker"
+BEAT = "meseta:beat"
+# Somebody carries the trial out by hand.
+BY_HAND = "meseta:by-hand"
+# Why a trial has failed.
+ERROR = "meseta:error"

@@ -1,0 +1,183 @@
+"""The trials of a study in its storage: opened or begun, and refused where they are another's."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import optuna
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+    distribution_to_json,
+)
+from optuna.trial import FrozenTrial
+from sqlalchemy.engine import make_url
+
+from meseta.parameters import Category, Int, Parameter
+from meseta.study.file import StudyFile
+
+FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
+SQLITE_PATIENCE = 60.0  # seconds until a database that another process writes to is given up
+
+Distributions = dict[str, BaseDistribution]
+
+
+class StorageError(RuntimeError):
+    """The storage of a study cannot be used, or holds another study."""
+
+
+def distributions(file: StudyFile) -> Distributions:
+    """The parameters in the terms of Optuna."""
+    return {name: _distribution(parameter) for name, parameter in file.space().items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Ledger:
+    """A study file and its trials."""
+
+    file: StudyFile
+    study: optuna.Study
+    storage: optuna.storages.BaseStorage
+    distributions: Distributions
+
+    @property
+    def trials(self) -> list[FrozenTrial]:
+        return self.study.get_trials(deepcopy=False)
+
+    def trial_id(self, number: int) -> int:
+        study_id = self.storage.get_study_id_from_name(self.file.name)
+        return self.storage.get_trial_id_from_study_id_trial_number(study_id, number)
+
+    def mark(self, number: int, key: str, value: Any) -> None:
+        """Set an attribute of a trial that is not finished."""
+        self.storage.set_trial_user_attr(self.trial_id(number), key, value)
+
+
+def open_ledger(file: StudyFile, *, begin: bool = True) -> Ledger:
+    """The study that the file describes; begun where it does not exist, if `begin` allows it."""
+    wanted = distributions(file)
+    with storage_failures(file):
+        storage = _storage(file.storage_url)
+        names = {study.study_name for study in optuna.get_all_study_summaries(storage)}
+        if file.name not in names and not begin:
+            raise StorageError(
+                f"{_where(file)} has no study {file.name!r} yet; `meseta run {file.label}` or "
+                f"`meseta ask {file.label}` begins it"
+            )
+        study = optuna.create_study(
+            storage=storage,
+            study_name=file.name,
+            direction=file.direction,
+            load_if_exists=True,
+        )
+        if FORMAT not in study.user_attrs:
+            study.set_user_attr(FORMAT, NEWEST)
+    _check_same(file, study, wanted)
+    return Ledger(file, study, storage, wanted)
+
+
+def _check_same(file: StudyFile, study: optuna.Study, wanted: Distributions) -> None:
+    kept = study.user_attrs.get(FORMAT, NEWEST)
+    if not isinstance(kept, int) or kept > NEWEST:
+        raise StorageError(
+            f"the study {file.name!r} in {_where(file)} was made by a newer version of meseta "
+            f"(format {kept}, this one knows {NEWEST}); update with: pip install -U meseta"
+        )
+    if study.direction.name.lower() != file.direction:
+        raise StorageError(
+            f"the study {file.name!r} in {_where(file)} is one to {study.direction.name.lower()}, "
+            f"but {file.label} says {file.direction}; {_remedy(file)}"
+        )
+    for trial in study.get_trials(deepcopy=False):
+        for name, found in trial.distributions.items():
+            if name not in wanted or found != wanted[name]:
+                now = distribution_to_json(wanted[name]) if name in wanted else "not there"
+                raise StorageError(
+                    f"the study {file.name!r} in {_where(file)} has other parameters: in trial "
+                    f"{trial.number} {name!r} is {distribution_to_json(found)}, in {file.label} it "
+                    f"is {now}; {_remedy(file)}"
+                )
+
+
+def _remedy(file: StudyFile) -> str:
+    return (
+        "nothing was changed. Give the study another name in the file; its trials can be taken "
+        f"over with `meseta status {file.label} --csv` of the old file and `meseta import`"
+    )
+
+
+@contextmanager
+def storage_failures(file: StudyFile) -> Iterator[None]:
+    """What databases say, with the name of the storage in front and without passwords."""
+    from alembic.util.exc import CommandError
+    from optuna.exceptions import StorageInternalError
+    from sqlalchemy.exc import SQLAlchemyError
+
+    try:
+        yield
+    except (StorageInternalError, SQLAlchemyError, CommandError, OSError, ImportError) as error:
+        raise StorageError(
+            f"{_where(file)} cannot be used: {_reason(error)}; {_hint(error)}"
+        ) from error
+    except RuntimeError as error:
+        if isinstance(error, StorageError):
+            raise
+        # Optuna's word for a database of another version of Optuna
+        raise StorageError(f"{_where(file)} cannot be used: {error}") from error
+
+
+def _reason(error: BaseException) -> str:
+    deepest = error
+    while deepest.__cause__ is not None:
+        deepest = deepest.__cause__
+    return str(getattr(deepest, "orig", None) or deepest).strip().split("\n")[0]
+
+
+def _hint(error: BaseException) -> str:
+    text = _reason(error).lower()
+    if "readonly" in text or "read-only" in text or "unable to open" in text:
+        return "look whether the folder exists and may be written to, or set storage in the file"
+    if "full" in text or "no space" in text:
+        return "make room on the disk; what was stored is kept"
+    if "no module named" in text:
+        return "PostgreSQL needs a driver: pip install 'meseta[postgresql]'"
+    if "not a database" in text:
+        return "it is not one of ours; set storage in the file to another one"
+    return "nothing was lost; mend it and start the same command again"
+
+
+def _where(file: StudyFile) -> str:
+    try:
+        url = make_url(file.storage_url)
+    except Exception:
+        return "the storage"
+    if url.drivername.startswith("sqlite"):
+        return str(url.database)
+    return url.render_as_string(hide_password=True)
+
+
+def _storage(url: str) -> optuna.storages.RDBStorage:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    logging.getLogger("alembic").setLevel(logging.ERROR)
+    parsed = make_url(url)
+    options: dict[str, Any] = {}
+    if parsed.drivername.startswith("sqlite"):
+        options["connect_args"] = {"timeout": SQLITE_PATIENCE}
+    else:
+        options["pool_pre_ping"] = True
+        if parsed.drivername in ("postgresql", "postgres"):
+            url = parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+    return optuna.storages.RDBStorage(url, engine_kwargs=options)
+
+
+def _distribution(parameter: Parameter) -> BaseDistribution:
+    if isinstance(parameter, Category):
+        return CategoricalDistribution(parameter.choices)
+    low, high, log = parameter.low, parameter.high, parameter.log
+    if isinstance(parameter, Int):
+        return IntDistribution(int(low), int(high), log=log, step=parameter.step)
+    return FloatDistribution(low, high, log=log, step=parameter.step)

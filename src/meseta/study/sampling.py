@@ -1,0 +1,41 @@
+"""The sampler of a study file: its parameters are known from the start, and its workers by name."""
+
+from typing import Any
+
+import optuna
+from optuna.distributions import BaseDistribution
+from optuna.trial import FrozenTrial
+
+from meseta.integrations.optuna import RobustSampler
+from meseta.study.attributes import BY_HAND, WORKER
+from meseta.study.ledger import Ledger
+from meseta.study.liveness import this_worker
+
+
+class FileSampler(RobustSampler):
+    """RobustSampler with the settings of a study file.
+
+    A trial is marked with who works at it before its design is looked for, so that one whose worker
+    is killed meanwhile can be told from one that is being worked at.
+    """
+
+    def __init__(self, ledger: Ledger, *, by_hand: bool = False) -> None:
+        file = ledger.file
+        super().__init__(
+            file.noise(),
+            edge=file.edge() or "allow",
+            method=file.method,
+            options=file.options or None,
+            seed=file.seed,
+            num_initial=file.num_initial,
+        )
+        self._ledger = ledger
+        self._mark: tuple[str, Any] = (BY_HAND, True) if by_hand else (WORKER, this_worker())
+
+    def infer_relative_search_space(
+        self, study: optuna.Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        return {n: each for n, each in self._ledger.distributions.items() if not each.single()}
+
+    def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
+        self._ledger.mark(trial.number, *self._mark)
