@@ -157,11 +157,22 @@ def test_conditional_parameters_are_sampled_at_random_and_the_common_ones_modell
 
 def test_a_joint_law_of_which_a_part_is_there_has_its_marginal():
     joint = meseta.Normal(covariance=[[0.04, 0.01], [0.01, 0.09]])
-    part = noise_within({("x", "y"): joint, "z": meseta.Normal(1.0)}, ("y",))
+    part = noise_within({("x", "y"): joint, "z": meseta.Normal(1.0)}, {"y": "y"})
     assert list(part) == [("y",)]
     assert float(part["y",].covariance_matrix) == pytest.approx(0.09)
-    both = noise_within({("x", "y"): joint}, ("x", "y", "z"))
-    assert both == {("x", "y"): joint}
+    both = noise_within({("x", "y"): joint}, {"x": "x", "y": "y_", "z": "z"})
+    assert both == {("x", "y_"): joint}
+
+
+def test_names_that_an_optimizer_would_refuse():
+    names = ["value", "state", "x", "best_x", "value_", " "]
+    study = study_of(RobustSampler({"value": meseta.Normal(0.1)}, edge={"state": "clip"}, **FAST))
+    for i in range(4):
+        add(study, {name: (0.3 * i + 0.1 * k) % 1 for k, name in enumerate(names)}, float(i))
+    trial = study.ask({name: FloatDistribution(0, 1) for name in names})
+    assert set(trial.params) == set(names)
+    best = recommend(study, {"value": meseta.Normal(0.1)})
+    assert set(best.params) == set(names)
 
 
 def test_names_of_noise_that_never_occur_are_pointed_out():
