@@ -56,7 +56,7 @@ def report(dimension, runs):
     lines = []
     rival = None
     for name in runs[0]:
-        every = [s for run in runs for s in run[name][NUM_INITIAL:]]
+        every = [s for run in runs for s in run[name][NUM_INITIAL:] or run[name]]
         last = [s for run in runs for s in run[name][-10:]]
         total = statistics.median(sum(run[name]) for run in runs)
         figures = statistics.median(every), statistics.median(last), total

@@ -51,6 +51,12 @@ def test_the_benchmark_runs_on_a_small_case(capsys, monkeypatch):
     assert set(step["PARTS"]) <= set(clock.seconds)
 
 
+def test_the_benchmark_of_the_sampler_runs_on_a_small_case(capsys):
+    sampler = runpy.run_path(str(ROOT / "benchmarks" / "sampler.py"))
+    sampler["main"](["--trials", "3", "--dimensions", "1", "--repeats", "1", "--methods", "sobol"])
+    assert "( 1.00 x)" in capsys.readouterr().out
+
+
 def test_importing_the_package_does_not_import_torch():
 
     code = (

@@ -143,8 +143,8 @@ class RobustSampler(optuna.samplers.BaseSampler):
         from meseta.integrations.study_trials import known_params, read_trials
         from meseta.record import Trial
 
-        own = [trial for trial in trials if trial.number != number]
-        read = read_trials(own, space, self._model.observed())
+        others = [trial for trial in trials if trial.number != number]
+        read = read_trials(others, space, self._model.observed())
         fresh = self._model.optimizer(study, space, self._seed)
         known = list(read.trials)
         awaited = [

@@ -43,8 +43,8 @@ class StudyModel:
 
     def optimizer(self, study: Study, space: StudySpace, seed: int = 0) -> Optimizer:
         """An optimizer without trials for these parameters of the study."""
-        names = space.space.names
-        noise, edge = noise_within(self.noise, names), edge_within(self.edge, names)
+        noise = noise_within(self.noise, space.inside)
+        edge = edge_within(self.edge, space.inside)
         minimize = study.direction == StudyDirection.MINIMIZE
         return self._optimizer(
             space.space, noise, edge, "minimize" if minimize else "maximize", seed

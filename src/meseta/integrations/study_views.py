@@ -70,9 +70,10 @@ def _slice(answer: StudyAnswer, name: str, resolution: int) -> Slice:
     x = torch.tensor(rows, dtype=torch.double)
     moments = optimizer.posterior.joint(x if held is None else held.put(x))
     sign = 1.0 if optimizer.direction == "maximize" else -1.0
-    outside = [space.to_optuna({name: value})[name] for value in values]
+    outer = space.outside[name]
+    outside = [space.to_optuna({name: value})[outer] for value in values]
     return Slice(
-        name=name,
+        name=outer,
         log=not isinstance(parameter, Category) and parameter.log,
         choices=isinstance(parameter, Category),
         values=tuple(outside),
@@ -80,8 +81,8 @@ def _slice(answer: StudyAnswer, name: str, resolution: int) -> Slice:
         f_std=tuple(moments.v_f.sqrt().tolist()),
         g_mean=tuple((sign * moments.m_g).tolist()),
         g_std=tuple(moments.v_g.sqrt().tolist()),
-        robust=(answer.params[name], answer.mean),
-        nominal=(answer.nominal.params[name], answer.nominal.nominal_mean),
+        robust=(answer.params[outer], answer.mean),
+        nominal=(answer.nominal.params[outer], answer.nominal.nominal_mean),
     )
 
 
