@@ -1,0 +1,264 @@
+"""Studies survive: processes that are killed at any moment, and many workers at once."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from optuna.trial import TrialState
+
+from meseta.study.file import read_study
+from meseta.study.ledger import open_ledger
+from meseta.study.progress import kind_of, progress
+from postgresql import server
+
+STUDY = """
+version = 1
+[study]
+name = "trust"
+budget = {budget}
+method = "{method}"
+{storage}
+[objective]
+python = "model:f"
+[parameters.x]
+low = 0.0
+high = 1.0
+noise = 0.05
+[parameters.y]
+low = -1.0
+high = 1.0
+noise = "± 0.1"
+"""
+# Keeps a diary, so that the test knows what was evaluated whatever the storage says.
+MODEL = """
+import json, os, time
+
+def f(p):
+    time.sleep({seconds})
+    value = -(p["x"] - 0.4) ** 2 - p["y"] ** 2
+    line = json.dumps({{"pid": os.getpid(), **p, "value": value}}) + "\\n"
+    with open("diary.jsonl", "a") as diary:
+        diary.write(line)
+    return value
+"""
+
+
+def prepare(folder, *, budget, method, storage="", seconds=0.05):
+    url = f'storage = "{storage}"' if storage else ""
+    (folder / "trust.toml").write_text(STUDY.format(budget=budget, method=method, storage=url))
+    (folder / "model.py").write_text(MODEL.format(seconds=seconds))
+    return folder / "trust.toml"
+
+
+def start(folder, *words):
+    """A process of its own, which can be killed with all that it has started."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "meseta.cli", "run", "trust.toml", "--quiet", "--json", *words],
+        cwd=folder,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def finish(process, seconds=240):
+    out, err = process.communicate(timeout=seconds)
+    assert process.returncode == 0, err
+    return json.loads(out)
+
+
+def values(ledger):
+    return {t.number: t.value for t in ledger.trials if t.state == TrialState.COMPLETE}
+
+
+def diary(folder):
+    path = folder / "diary.jsonl"
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def nearest_pair(trials):
+    """The least distance of two designs, in shares of the ranges."""
+    points = [(t.params["x"], (t.params["y"] + 1) / 2) for t in trials]
+    return min(
+        max(abs(a[0] - b[0]), abs(a[1] - b[1]))
+        for i, a in enumerate(points)
+        for b in points[:i]
+    )
+
+
+def test_a_run_that_is_killed_again_and_again(tmp_path):
+    budget, kills = 24, 7
+    path = prepare(tmp_path, budget=budget, method="sobol", seconds=0.15)
+    randomness = random.Random(1)
+    ledger = open_ledger(read_study(path))
+    told, moments = {}, 0
+    for _ in range(kills):
+        process = start(tmp_path)
+        before = len(ledger.trials)
+        while len(ledger.trials) == before and process.poll() is None:
+            time.sleep(0.02)  # until it has begun
+        time.sleep(randomness.uniform(0, 0.5))
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            moments += 1
+        process.communicate()
+        found = values(ledger)
+        assert {number: found[number] for number in told} == told  # nothing told is lost
+        told = found
+    result = finish(start(tmp_path))
+    assert moments == kills
+    assert (result["complete"], result["failed"], result["left"]) == (budget, 0, 0)
+    final = values(ledger)
+    assert len(final) == budget
+    assert {number: final[number] for number in told} == told
+    kinds = [kind_of(trial) for trial in ledger.trials]
+    assert set(kinds) <= {"complete", "void"}
+    assert kinds.count("void") <= kills  # at most one trial begun anew for each kill
+    evaluated = [entry["value"] for entry in diary(tmp_path)]
+    assert all(value in evaluated for value in final.values())
+    assert len(evaluated) <= budget + kills
+
+
+def team_of(folder, workers, wait):
+    """Workers started by hand, one of them killed in the midst of its work."""
+    team = [start(folder) for _ in range(workers)]
+    ledger = open_ledger(read_study(folder / "trust.toml"))
+    victim = None
+    while victim is None:
+        time.sleep(0.1)
+        assert any(worker.poll() is None for worker in team)
+        now = progress(ledger.trials, None)
+        if now.complete >= wait:
+            running = [t for t in ledger.trials if kind_of(t) == "running" and t.params]
+            pids = [t.user_attrs["meseta:worker"]["pid"] for t in running]
+            victim = next((worker for worker in team if worker.pid in pids), None)
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.communicate()
+    for worker in team:
+        if worker is not victim:
+            finish(worker)
+    return ledger
+
+
+def check_team(folder, ledger, budget):
+    now = progress(ledger.trials, budget)
+    assert (now.complete, now.failed, now.running) == (budget, 0, 0)
+    complete = [trial for trial in ledger.trials if kind_of(trial) == "complete"]
+    assert len({trial.number for trial in complete}) == budget
+    entries = diary(folder)
+    evaluated = [(entry["x"], entry["y"], entry["value"]) for entry in entries]
+    for trial in complete:
+        key = (trial.params["x"], trial.params["y"], trial.value)
+        assert evaluated.count(key) == 1  # evaluated once, by one worker
+    assert len(entries) <= budget + 1
+    assert len({entry["pid"] for entry in entries}) > 1  # they did share the work
+    return complete
+
+
+def at_the_same_time(trials):
+    """Pairs of trials that were running together."""
+    return [
+        (a, b)
+        for i, a in enumerate(trials)
+        for b in trials[:i]
+        if a.datetime_start < b.datetime_complete and b.datetime_start < a.datetime_complete
+    ]
+
+
+def test_two_workers_on_sqlite(tmp_path):
+    budget = 16
+    prepare(tmp_path, budget=budget, method="rkg", seconds=0.2)
+    ledger = team_of(tmp_path, 2, wait=6)
+    complete = check_team(tmp_path, ledger, budget)
+    pairs = at_the_same_time(complete)
+    assert pairs
+    assert min(nearest_pair(pair) for pair in pairs) > 1e-3
+
+
+def test_eight_workers_on_postgresql(tmp_path):
+    budget = 64
+    with server() as url:
+        prepare(tmp_path, budget=budget, method="rkg", storage=url, seconds=0.5)
+        ledger = team_of(tmp_path, 8, wait=20)
+        complete = check_team(tmp_path, ledger, budget)
+        pairs = at_the_same_time(complete)
+        assert len(pairs) > budget
+        assert min(nearest_pair(pair) for pair in pairs) > 1e-3
+
+
+def test_workers_of_one_command(tmp_path):
+    prepare(tmp_path, budget=6, method="sobol")
+    result = finish(start(tmp_path, "--workers", "2"))
+    assert result["complete"] == 6
+    assert len(diary(tmp_path)) == 6
+
+
+def test_an_interrupted_run_leaves_nothing_behind(tmp_path):
+    path = prepare(tmp_path, budget=6, method="sobol", seconds=30)
+    process = start(tmp_path)
+    ledger = open_ledger(read_study(path))
+    while not progress(ledger.trials, None).running:
+        time.sleep(0.1)
+        assert process.poll() is None
+    time.sleep(0.5)
+    process.send_signal(signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted" in err
+    assert [kind_of(trial) for trial in ledger.trials] == ["void"]
+
+
+def test_a_value_that_comes_too_late_is_kept(tmp_path):
+    """A worker that was taken for dead, and was not."""
+    from meseta.study.progress import void
+    from meseta.study.sampling import FileSampler
+    from meseta.study.work import _store
+
+    ledger = open_ledger(read_study(prepare(tmp_path, budget=6, method="sobol")))
+    ledger.study.sampler = FileSampler(ledger)
+    trial = ledger.study.ask(ledger.distributions)
+    assert void(ledger, trial.number, "its worker is gone")
+    _store(ledger, trial, 0.25, {})
+    assert [kind_of(each) for each in ledger.trials] == ["void", "complete"]
+    assert ledger.trials[1].value == 0.25
+    assert ledger.trials[1].params == trial.params
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file system that can be full")
+def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
+    """A tiny file system in memory, filled to the brim; only root may mount one."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", str(place)], capture_output=True
+    )
+    if mount.returncode != 0:
+        pytest.skip("a small file system can't be mounted here")
+    try:
+        prepare(place, budget=6, method="sobol")
+        finish(start(place, "--trials", "2"))
+        (place / "ballast").write_bytes(b"")
+        with (place / "ballast").open("ab") as ballast, pytest.raises(OSError, match="space"):
+            while True:
+                ballast.write(b"x" * 4096)
+                ballast.flush()
+        ledger = open_ledger(read_study(place / "trust.toml"))
+        before = values(ledger)
+        process = start(place)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 1
+        assert "full" in err or "space" in err or "I/O" in err
+        assert values(ledger) == before
+        (place / "ballast").unlink()
+        assert finish(start(place))["complete"] == 6
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=False)
