@@ -24,6 +24,7 @@ bench: .venv/installed
 
 bench-speed: .venv/installed
 	$(BIN)/python benchmarks/step.py
+	$(BIN)/python benchmarks/noise.py
 	$(BIN)/meseta bench run timing --runs 5 --output bench-speed
 
 .venv/installed: pyproject.toml constraints.txt

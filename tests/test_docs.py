@@ -40,6 +40,15 @@ def test_examples_run_and_draw_their_picture(example, tmp_path, capsys):
     assert "robust optimum" in capsys.readouterr().out
 
 
+def test_the_benchmark_of_laws_runs_on_a_small_case():
+    laws = runpy.run_path(str(ROOT / "benchmarks" / "noise.py"))
+    seconds = laws["step_times"](6, 3, 0)
+    assert {"Normal", "Triangular", "common shift"} < set(seconds)
+    assert laws["smoothing_error"]("Triangular") < 1e-10
+    assert laws["joint_smoothing_error"]("common shift") < 1e-8
+    assert laws["sampling_deviation"]("Laplace") < 4
+
+
 def test_the_benchmark_runs_on_a_small_case(capsys, monkeypatch):
     monkeypatch.setattr("sys.argv", ["step.py", "--sizes", "6,1", "--repeats", "1"])
     step = runpy.run_path(str(ROOT / "benchmarks" / "step.py"))

@@ -26,9 +26,9 @@ FREQUENCY = 8.5
 SIZES = (24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768)
 # Coefficients of the weights, as functions of x, below this share of the largest are rounding.
 ACCURACY = 1e-12
-# And below this one they are left out.
+# And below this one, times their number, they are left out.
 ROUNDING = 1e-15
-WAVES_ACCURACY = 1e-10  # of random waves nobody needs to know the last digits
+WAVES_ACCURACY = 1e-11  # of random waves nobody needs to know the last digits
 MOST_COEFFICIENTS = 768
 FIRST_LOOK = 24  # values of a smooth function that may be enough to interpolate it
 
@@ -278,7 +278,7 @@ def _without_rounding(
     if not coefficients.numel():
         return coefficients
     height = coefficients.detach().abs().amax(-1).reshape(-1, coefficients.shape[-2]).amax(0)
-    last = (height > accuracy * height.max()).nonzero()
+    last = (height > accuracy * len(height) * height.max()).nonzero()
     return coefficients[..., : int(last.max()) + 1 if len(last) else 1, :]
 
 
