@@ -47,7 +47,7 @@ def server() -> Iterator[str]:
             assert done.returncode == 0, done.stdout
 
         data, log = str(folder / "data"), str(folder / "log")
-        call(initdb, "-D", data, "-U", "meseta", "-A", "trust", "--no-sync")
+        call(initdb, "-D", data, "-U", "meseta", "-A", "trust", "-E", "UTF8", "--no-sync")
         options = f"-c listen_addresses='' -k {folder} -c fsync=off"
         call(pg_ctl, "-D", data, "-l", log, "-w", "-o", options, "start")
         try:

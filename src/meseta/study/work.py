@@ -12,12 +12,14 @@ from meseta.integrations.attributes import EXECUTED
 from meseta.study.attributes import ERROR
 from meseta.study.ledger import Ledger, StorageError, storage_failures
 from meseta.study.liveness import beating
+from meseta.study.nearness import is_beside_another
 from meseta.study.objective import Evaluation, EvaluationFailed, load
 from meseta.study.progress import Progress, progress, release_abandoned, void
 from meseta.study.sampling import FileSampler
 
 POLL = 1.0  # seconds between looks at trials of others
 STORING = (0.5, 1, 2, 4, 8, 16)  # seconds until a value is tried to be stored again
+ATTEMPTS = 5  # to find a design that nobody else is at
 
 Watch = Callable[[Progress], None]
 
@@ -49,14 +51,23 @@ def work(ledger: Ledger, *, trials: int | None = None, watch: Watch = lambda _: 
     return done
 
 
-def _one(ledger: Ledger, evaluate: Callable[[dict[str, Any]], Evaluation]) -> int:
-    """Take a trial and evaluate it; 0: others had taken the last ones."""
+def _one(
+    ledger: Ledger, evaluate: Callable[[dict[str, Any]], Evaluation], beside: int = ATTEMPTS
+) -> int:
+    """Take a trial and evaluate it; 0: others had taken the last ones.
+
+    Two workers that look for a design at the same time may find the same one: who stores it
+    later looks for another, so many times.
+    """
     with storage_failures(ledger.file):
         trial = ledger.study.ask(ledger.distributions)
     try:
         if not _within_budget(ledger, trial.number):
             void(ledger, trial.number, "the budget was used up")
             return 0
+        if beside and is_beside_another(ledger, trial):
+            void(ledger, trial.number, "another worker was at the same point")
+            return _one(ledger, evaluate, beside - 1)
         with beating(trial):
             params = _settable(ledger, trial.params)
             try:
