@@ -482,7 +482,6 @@ def test_importing_the_module_does_not_import_torch():
 @pytest.mark.parametrize(
     ("module", "library", "extra"),
     [
-        ("optuna", "optuna", r"meseta\[optuna\]"),
         ("optuna_dashboard", "optuna_dashboard", r"meseta\[dashboard\]"),
     ],
 )

@@ -14,15 +14,7 @@ import zlib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-try:
-    import optuna
-except ModuleNotFoundError as error:
-    if error.name != "optuna":
-        raise
-    from meseta.boundary import missing
-
-    raise ImportError(str(missing("meseta.integrations.optuna needs Optuna", "optuna"))) from None
+import optuna
 
 from meseta.integrations.attributes import EXECUTED
 

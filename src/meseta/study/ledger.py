@@ -14,8 +14,10 @@ from optuna.distributions import (
     IntDistribution,
     distribution_to_json,
 )
+from optuna.exceptions import StorageInternalError
 from optuna.trial import FrozenTrial
 from sqlalchemy.engine import make_url
+from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.parameters import Category, Int, Parameter
 from meseta.study.file import StudyFile
@@ -62,8 +64,7 @@ def open_ledger(file: StudyFile, *, begin: bool = True) -> Ledger:
     wanted = distributions(file)
     with storage_failures(file):
         storage = _storage(file.storage_url)
-        names = {study.study_name for study in optuna.get_all_study_summaries(storage)}
-        if file.name not in names and not begin:
+        if not begin and file.name not in optuna.get_all_study_names(storage):
             raise StorageError(
                 f"{_where(file)} has no study {file.name!r} yet; `meseta run {file.label}` or "
                 f"`meseta ask {file.label}` begins it"
@@ -113,21 +114,23 @@ def _remedy(file: StudyFile) -> str:
 @contextmanager
 def storage_failures(file: StudyFile) -> Iterator[None]:
     """What databases say, with the name of the storage in front and without passwords."""
-    from alembic.util.exc import CommandError
-    from optuna.exceptions import StorageInternalError
-    from sqlalchemy.exc import SQLAlchemyError
-
     try:
         yield
-    except (StorageInternalError, SQLAlchemyError, CommandError, OSError, ImportError) as error:
-        raise StorageError(
-            f"{_where(file)} cannot be used: {_reason(error)}; {_hint(error)}"
-        ) from error
-    except RuntimeError as error:
-        if isinstance(error, StorageError):
-            raise
-        # Optuna's word for a database of another version of Optuna
-        raise StorageError(f"{_where(file)} cannot be used: {error}") from error
+    except Exception as error:
+        # errors of alembic are told by their name, since it is slow to load
+        of_database = isinstance(error, (StorageInternalError, SQLAlchemyError, OSError))
+        if of_database or type(error).__module__.startswith("alembic"):
+            raise StorageError(
+                f"{_where(file)} cannot be used: {_reason(error)}; {_hint(error)}"
+            ) from error
+        if isinstance(error, ImportError):  # of a driver
+            raise StorageError(
+                f"{_where(file)} cannot be used: {error}; PostgreSQL needs a driver: "
+                "pip install 'meseta[postgresql]'"
+            ) from error
+        if type(error) is RuntimeError:  # Optuna's word for a database of another version of it
+            raise StorageError(f"{_where(file)} cannot be used: {error}") from error
+        raise
 
 
 def _reason(error: BaseException) -> str:
@@ -143,8 +146,6 @@ def _hint(error: BaseException) -> str:
         return "look whether the folder exists and may be written to, or set storage in the file"
     if "full" in text or "no space" in text:
         return "make room on the disk; what was stored is kept"
-    if "no module named" in text:
-        return "PostgreSQL needs a driver: pip install 'meseta[postgresql]'"
     if "not a database" in text:
         return "it is not one of ours; set storage in the file to another one"
     return "nothing was lost; mend it and start the same command again"
