@@ -13,7 +13,7 @@ test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n 2
+	$(BIN)/pytest -q -n 2 --dist worksteal
 
 # The Optuna integration with the last release of Optuna 4 in place of the pinned one.
 test-optuna4: .venv-optuna4/installed

@@ -22,6 +22,8 @@ RANKS = [
     {"optimizer"},
     {"integrations", "run"},
     {"report", "bench", "study"},
+    {"cli_endings"},
+    {"cli_study"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names}

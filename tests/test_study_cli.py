@@ -143,7 +143,7 @@ def test_history_is_taken_over_once(folder):
         (["tell", "lab.toml", "--csv", "bad.csv"], "bad.csv:3: .* finite number"),
         (["tell", "lab.toml", "--csv", "twice.csv"], "twice.csv:3: trial 0 is told twice"),
         (["tell", "lab.toml", "--csv", "column.csv"], "there is no column 'valu'"),
-        (["import", "lab.toml", "bad.csv"], "there is no column 'trial'"),
+        (["import", "lab.toml", "bad.csv"], "bad.csv:2: there is no 'x'"),
         (["run", "lab.toml"], "has no .objective."),
         (["ask", "nowhere.toml"], "there is no such file"),
         (["ask", "broken.toml"], r"broken.toml:5: parameters.x.high must be greater than low"),
@@ -163,6 +163,51 @@ def test_mistakes_are_refused_before_anything_is_stored(folder, words, message):
     assert re.search(message, refused.stderr), refused.stderr
     now = progress(open_ledger(read_study("lab.toml")).trials, 12)
     assert (now.asked, now.complete, now.failed) == (2, 0, 0)
+
+
+def test_trials_can_be_taken_over_from_another_study(folder):
+    (folder / "lab.toml").write_text(LAB)
+    typed("ask", "lab.toml", "-n", 3)
+    typed("tell", "lab.toml", 0, "1.5", "--set", "x=0.25")
+    typed("tell", "lab.toml", 1, "--failed", "spilled")
+    (folder / "trials.csv").write_text(typed("status", "lab.toml", "--csv").output)
+    (folder / "wider.toml").write_text(LAB.replace("high = 2.0", "high = 3.0"))
+    assert "2 stored" in typed("import", "wider.toml", "trials.csv").output
+    status = json.loads(typed("status", "wider.toml", "--json").output)
+    assert [trial["value"] for trial in status["trials"]] == [1.5, None]
+    assert status["trials"][0]["params"]["x"] == 0.25
+
+
+OBSERVED = """
+[parameters.wind]
+low = 0.0
+high = 10.0
+noise = { law = "uniform", half_width = 2.0, mean = 5.0, observed = true }
+"""
+
+
+def test_what_is_observed_must_be_told(folder):
+    (folder / "lab.toml").write_text(LAB + OBSERVED)
+    assert "wind" not in typed("ask", "lab.toml").output
+    refused = typed("tell", "lab.toml", 0, "1.0", code=2)
+    assert "'wind' is observed" in refused.stderr
+    typed("tell", "lab.toml", 0, "1.0", "--set", "wind=4.5")
+    (folder / "sim.toml").write_text(SIMULATED + OBSERVED)
+    (folder / "model.py").write_text(
+        "def f(p):\n    executed = {'wind': 4.0} if p['x'] > 0.5 else {'wnid': 4.0}\n"
+        "    return {'value': p['x'], 'executed': executed}\n"
+    )
+    typed("run", "sim.toml")
+    status = json.loads(typed("status", "sim.toml", "--json").output)
+    assert status["complete"] > 0
+    assert status["failed"] > 0
+    assert all("wind" in t["error"] for t in status["trials"] if t["state"] == "failed")
+    assert (
+        "wind"
+        not in json.loads(typed("recommend", "sim.toml", "--json").output)["recommendation"][
+            "robust"
+        ]["params"]
+    )
 
 
 def test_a_trial_is_told_once(folder):

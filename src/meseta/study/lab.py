@@ -15,7 +15,7 @@ from meseta.study.ledger import Ledger, storage_failures
 from meseta.study.progress import kind_of
 from meseta.study.sampling import FileSampler
 
-TRIAL, VALUE, FAILED = "trial", "value", "failed"
+TRIAL, VALUE, FAILED, STATE = "trial", "value", "failed", "state"
 FAILURE = ("failed", "fail", "nan", "none")  # in place of a value
 
 
@@ -114,12 +114,18 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> None:
 def read_history(ledger: Ledger, path: Path, value: str = VALUE) -> list[FrozenTrial]:
     """Complete trials from a CSV file with a column for each parameter and one for the value.
 
-    Points may lie outside of the ranges or off the steps: what was carried out is what counts.
+    Points may lie outside of the ranges or off the steps: what was carried out is what counts. The
+    columns trial and state, which `meseta status --csv` has, may be there; trials that are not
+    finished are left out.
     """
     space, rows = ledger.file.space(), read_rows(path)
-    check_columns(path, rows, [*space.names, value])
+    check_columns(path, rows, [*space.names, value, TRIAL, STATE])
     found = []
     for row in rows:
+        if row.cells.get(STATE, "complete") not in ("", "complete", FAILED):
+            continue
+        if row.cells.get(STATE) == FAILED:
+            row.cells[value] = FAILED
         try:
             missing = [name for name in (*space.names, value) if not row.cells.get(name)]
             if missing:

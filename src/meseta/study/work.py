@@ -72,6 +72,7 @@ def _one(
             params = _settable(ledger, trial.params)
             try:
                 result = evaluate(params)
+                _check_executed(ledger, params, result)
             except EvaluationFailed as error:
                 _store(ledger, trial, None, {ERROR: str(error)})
                 return 1
@@ -97,6 +98,20 @@ def _within_budget(ledger: Ledger, number: int) -> bool:
 def _settable(ledger: Ledger, params: dict[str, Any]) -> dict[str, Any]:
     parameters = ledger.file.parameters
     return {name: value for name, value in params.items() if not parameters[name].observed}
+
+
+def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
+    """Refuse what was carried out if the model could not learn from it."""
+    for name, table in ledger.file.parameters.items():
+        if table.observed and name not in result.executed:
+            raise EvaluationFailed(
+                f"{name!r} is observed, so that an evaluation must say what it was: "
+                f'{{"value": ..., "executed": {{"{name}": ...}}}}'
+            )
+    try:
+        ledger.file.space().read({**params, **result.executed})
+    except (TypeError, ValueError) as error:
+        raise EvaluationFailed(f"what was carried out can't be used: {error}") from None
 
 
 def _store(
