@@ -4,6 +4,10 @@ BIN := .venv/bin
 # One thread per process: the tensors are small, and threads would only fight over two cores.
 export OMP_NUM_THREADS ?= 1
 
+# Once more with every annotated shape and type checked at run time, which triples the time: tests that
+# go through all layers, and are quick.
+SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_suggest.py tests/test_robust_posterior.py tests/test_placed.py tests/test_rules.py tests/test_paths.py tests/test_maxima.py tests/test_parameters.py tests/test_space.py
+
 .PHONY: demo test test-optuna4 bench bench-speed clean
 
 demo: .venv/installed
@@ -14,6 +18,7 @@ test: .venv/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q -n 2 $(SHAPES_CHECKED)
 
 # The Optuna integration with the last release of Optuna 4 in place of the pinned one.
 test-optuna4: .venv-optuna4/installed

@@ -1,6 +1,6 @@
 import torch
 from hypothesis import settings
 
-settings.register_profile("meseta", max_examples=40, deadline=None, derandomize=True)
+settings.register_profile("meseta", max_examples=25, deadline=None, derandomize=True)
 settings.load_profile("meseta")
 torch.set_num_threads(1)

@@ -42,8 +42,10 @@ def test_examples_run_and_draw_their_picture(example, tmp_path, capsys):
 
 def test_the_benchmark_of_laws_runs_on_a_small_case():
     laws = runpy.run_path(str(ROOT / "benchmarks" / "noise.py"))
-    seconds = laws["step_times"](6, 3, 0)
-    assert {"Normal", "Triangular", "common shift"} < set(seconds)
+    for name in [*laws["LAWS"]][3:]:
+        del laws["LAWS"][name]
+    assert {"Normal", "Uniform", "common shift"} < set(laws["step_times"](6, 3, 0))
+    laws = runpy.run_path(str(ROOT / "benchmarks" / "noise.py"))
     assert laws["smoothing_error"]("Triangular") < 1e-10
     assert laws["joint_smoothing_error"]("common shift") < 1e-8
     assert laws["sampling_deviation"]("Laplace") < 4

@@ -99,7 +99,7 @@ def pairs_at_once(folder):
 
 
 def test_a_run_that_is_killed_again_and_again(tmp_path):
-    budget, kills = 14, 4
+    budget, kills = 12, 3
     path = prepare(tmp_path, budget=budget, method="sobol", seconds=0.15)
     randomness = random.Random(1)
     ledger = open_ledger(read_study(path))
