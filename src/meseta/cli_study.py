@@ -65,6 +65,7 @@ def run(
     workers: Annotated[int, typer.Option(min=1, help="Processes that evaluate at a time.")] = 1,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Without a progress bar.")] = False,
+    worker: Annotated[bool, typer.Option("--worker", hidden=True)] = False,
 ) -> None:
     """Run a study, or go on with it; from one terminal or from many at once."""
     if workers > 1:
@@ -77,7 +78,8 @@ def run(
 
         with watched(ledger, quiet=quiet or as_json) as watch:
             work(ledger, trials=trials, watch=watch)
-    _report(ledger, as_json)
+    if not worker:  # the team's answer is given once
+        _report(ledger, as_json)
 
 
 def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
@@ -134,7 +136,7 @@ def ask(
         _print_json(show.planned_data(planned))
     elif csv:
         names = list(planned[0].params)
-        observed = [name for name, p in ledger.file.parameters.items() if p.observed]
+        observed = ledger.file.observed
         blank = [""] * (1 + len(observed))
         _print_csv(
             ["trial", *names, *observed, "value"],
@@ -259,7 +261,15 @@ def _many_workers(path: Path, trials: int | None, workers: int, as_json: bool, q
     with failures(), termination_as_interrupt():
         from meseta.study.team import run_team
 
-        command = [sys.executable, "-m", "meseta.cli", "run", os.fspath(path), "--quiet", "--json"]
+        command = [
+            sys.executable,
+            "-m",
+            "meseta.cli",
+            "run",
+            os.fspath(path),
+            "--quiet",
+            "--worker",
+        ]
         lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json)
     _report(ledger, as_json)
     if lost:

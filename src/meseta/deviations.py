@@ -22,25 +22,24 @@ def deviations(trials: Sequence[Trial], space: Space, noise: NoiseLaw) -> pd.Dat
     the logarithm. Only trials that were asked for count, also those carried out as planned.
     """
     done = [trial for trial in trials if trial.asked and trial.state != "pending"]
+    if not done:
+        return pd.DataFrame(columns=COLUMNS)
+    executed, planned = (
+        torch.tensor([space.to_columns(design) for design in designs], dtype=torch.double)
+        for designs in zip(*((t.params, t.planned or t.params) for t in done), strict=True)
+    )
+    means, stds = moments_at(noise, planned)
     rows = []
     for name, parameter in space.items():
-        if isinstance(parameter, Category) or not done:
+        if isinstance(parameter, Category):
             continue
         column = space.columns_of(name).start
-        executed = _column(space, [trial.params for trial in done], column)
-        planned = _column(space, [trial.planned or trial.params for trial in done], column)
-        x = torch.tensor([space.to_columns(t.planned or t.params) for t in done]).double()
-        mean, std = (moment[:, column] for moment in moments_at(noise, x))
-        away = executed - planned
+        away, mean = (executed - planned)[:, column], means[:, column]
         spread = float((away - mean).square().mean().sqrt())
-        assumed = float(std.square().mean().sqrt())
+        assumed = float(stds[:, column].square().mean().sqrt())
         ratio = spread / assumed if assumed > 0 else float("nan")
         label = f"log {name}" if parameter.log else name
         rows.append(
             [label, len(done), float(away.mean()), spread, float(mean.mean()), assumed, ratio]
         )
     return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _column(space: Space, designs: list[dict], column: int) -> torch.Tensor:  # type: ignore[type-arg]
-    return torch.tensor([space.to_columns(d)[column] for d in designs], dtype=torch.double)

@@ -1,5 +1,7 @@
 """From what users say about the noise of a parameter to where its values end up."""
 
+from collections.abc import Callable
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -111,9 +113,9 @@ def _check_positive(what: str, law: OneDimensional, kind: Kind, low: float) -> N
         )
 
 
-def _check_width(what: str, width: object, low: float, high: float) -> None:
+def _check_width(what: str, width: Callable[[float], object], low: float, high: float) -> None:
     for x in torch.linspace(low, high, 33, dtype=torch.double).tolist():
-        value = width(x)  # type: ignore[operator]
+        value = width(x)
         if not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
             raise ValueError(
                 f"{what} has a width that is a function of the parameter's value; it must return a "

@@ -17,14 +17,7 @@ else:
 def answer_of(ledger: Ledger) -> StudyAnswer:
     """The robust optimum beside the nominal one."""
     file = ledger.file
-    answer = recommend(
-        ledger.study,
-        file.noise(),
-        edge=file.edge() or "allow",
-        method=file.method,
-        options=file.options or None,
-        seed=file.seed,
-    )
+    answer = recommend(ledger.study, file.noise(), **file.settings())
     nominal = replace(answer.nominal, params=_in_order(file, answer.nominal.params))
     return replace(answer, params=_in_order(file, answer.params), nominal=nominal)
 

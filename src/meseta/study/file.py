@@ -66,6 +66,11 @@ class StudyFile:
         with self.at(("study", "storage")):
             return storage_url(self.storage, self.path)
 
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The parameters that cannot be set even in an experiment."""
+        return tuple(name for name, table in self.parameters.items() if table.observed)
+
     def space(self) -> "Space":
         """The parameters with their ranges."""
         from meseta.study.laws import build_space
@@ -81,6 +86,15 @@ class StudyFile:
     def edge(self) -> "dict[str, Edge]":
         """What becomes of values beyond the ranges, for the parameters that say so."""
         return {name: p.edge for name, p in self.parameters.items() if p.edge is not None}
+
+    def settings(self) -> dict[str, Any]:
+        """What the sampler and `recommend` take alike, besides the noise."""
+        return {
+            "edge": self.edge() or "allow",
+            "method": self.method,
+            "options": self.options or None,
+            "seed": self.seed,
+        }
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:

@@ -44,23 +44,17 @@ def ask(ledger: Ledger, num: int) -> list[Planned]:
     for _ in range(num):
         with storage_failures(ledger.file):
             trial = ledger.study.ask(ledger.distributions)
-        planned.append(Planned(trial.number, shown_params(ledger, trial.params)))
+        planned.append(Planned(trial.number, ledger.settable(trial.params)))
     return planned
 
 
 def in_hand(ledger: Ledger) -> list[Planned]:
     """Experiments that were asked for and not told yet."""
     return [
-        Planned(trial.number, shown_params(ledger, trial.params))
+        Planned(trial.number, ledger.settable(trial.params))
         for trial in ledger.trials
         if kind_of(trial) == "asked"
     ]
-
-
-def shown_params(ledger: Ledger, params: Mapping[str, Any]) -> dict[str, Value]:
-    """Without what cannot be set, in the order of the file."""
-    parameters = ledger.file.parameters
-    return {name: params[name] for name in parameters if not parameters[name].observed}
 
 
 def read_outcome(
@@ -68,7 +62,7 @@ def read_outcome(
 ) -> Outcome:
     """What a person tells of a trial, checked; nothing is stored."""
     trial = _running(ledger, number)
-    executed = read_values(ledger.file.space(), texts)
+    executed = read_values(ledger.space, texts)
     if failed is not None or (value or "").lower() in FAILURE:
         return Outcome(number, None, executed, failed or "told as failed")
     if value is None:
@@ -76,7 +70,7 @@ def read_outcome(
     _check_observed(ledger, executed, number)
     read = read_text_number(f"the value of trial {number}", value)
     changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
-    observed = {name: v for name, v in executed.items() if ledger.file.parameters[name].observed}
+    observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
     return Outcome(number, read, {**changed, **observed})
 
 
@@ -118,7 +112,7 @@ def read_history(ledger: Ledger, path: Path, value: str = VALUE) -> list[FrozenT
     columns trial and state, which `meseta status --csv` has, may be there; trials that are not
     finished are left out.
     """
-    space, rows = ledger.file.space(), read_rows(path)
+    space, rows = ledger.space, read_rows(path)
     check_columns(path, rows, [*space.names, value, TRIAL, STATE])
     found = []
     for row in rows:
@@ -158,11 +152,11 @@ def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
 
 
 def _finished(ledger: Ledger, executed: dict[str, Value], value: float | None) -> FrozenTrial:
-    space = ledger.file.space()
+    space = ledger.space
     nearest: dict[str, Any] = {
         name: parameter.nearest(executed[name]) for name, parameter in space.items()
     }
-    observed = {name for name, table in ledger.file.parameters.items() if table.observed}
+    observed = ledger.file.observed
     changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
     return create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
@@ -210,8 +204,8 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 def _check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:
-    for name, table in ledger.file.parameters.items():
-        if table.observed and name not in executed:
+    for name in ledger.file.observed:
+        if name not in executed:
             raise ValueError(
                 f"{name!r} is observed, so trial {number} needs what it was: --set {name}=..., or "
                 f"a column {name!r}"

@@ -1,7 +1,7 @@
 """The trials of a study in its storage: opened or begun, and refused where they are another's."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +20,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.parameters import Category, Int, Parameter
+from meseta.space import Space
 from meseta.study.file import StudyFile
 
 FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
@@ -32,11 +33,6 @@ class StorageError(RuntimeError):
     """The storage of a study cannot be used, or holds another study."""
 
 
-def distributions(file: StudyFile) -> Distributions:
-    """The parameters in the terms of Optuna."""
-    return {name: _distribution(parameter) for name, parameter in file.space().items()}
-
-
 @dataclass(frozen=True, eq=False)
 class Ledger:
     """A study file and its trials."""
@@ -44,11 +40,17 @@ class Ledger:
     file: StudyFile
     study: optuna.Study
     storage: optuna.storages.BaseStorage
+    space: Space
     distributions: Distributions
 
     @property
     def trials(self) -> list[FrozenTrial]:
         return self.study.get_trials(deepcopy=False)
+
+    def settable(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Without what cannot be set, in the order of the file."""
+        observed = self.file.observed
+        return {name: params[name] for name in self.space.names if name not in observed}
 
     def trial_id(self, number: int) -> int:
         study_id = self.storage.get_study_id_from_name(self.file.name)
@@ -61,7 +63,8 @@ class Ledger:
 
 def open_ledger(file: StudyFile, *, begin: bool = True) -> Ledger:
     """The study that the file describes; begun where it does not exist, if `begin` allows it."""
-    wanted = distributions(file)
+    space = file.space()
+    wanted = {name: _distribution(parameter) for name, parameter in space.items()}
     with storage_failures(file):
         storage = _storage(file.storage_url)
         if not begin and file.name not in optuna.get_all_study_names(storage):
@@ -78,7 +81,7 @@ def open_ledger(file: StudyFile, *, begin: bool = True) -> Ledger:
         if FORMAT not in study.user_attrs:
             study.set_user_attr(FORMAT, NEWEST)
     _check_same(file, study, wanted)
-    return Ledger(file, study, storage, wanted)
+    return Ledger(file, study, storage, space, wanted)
 
 
 def _check_same(file: StudyFile, study: optuna.Study, wanted: Distributions) -> None:

@@ -6,7 +6,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def beating(trial: optuna.Trial) -> Iterator[None]:
     def beat() -> None:
         while not over.wait(INTERVAL):
             try:
-                trial.set_user_attr(BEAT, datetime.now().timestamp())
+                trial.set_user_attr(BEAT, time.time())
             except Exception:  # a database that is away for a while must not end the evaluation
                 continue
 

@@ -27,7 +27,7 @@ def distance(ledger: Ledger, params: dict[str, Any], other: FrozenTrial) -> floa
 
     A trial whose design is not known yet is infinitely far.
     """
-    space = ledger.file.space()
+    space = ledger.space
     if set(space.names) - set(other.params):
         return float("inf")
     largest = 0.0

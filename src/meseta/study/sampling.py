@@ -21,14 +21,7 @@ class FileSampler(RobustSampler):
 
     def __init__(self, ledger: Ledger, *, by_hand: bool = False) -> None:
         file = ledger.file
-        super().__init__(
-            file.noise(),
-            edge=file.edge() or "allow",
-            method=file.method,
-            options=file.options or None,
-            seed=file.seed,
-            num_initial=file.num_initial,
-        )
+        super().__init__(file.noise(), num_initial=file.num_initial, **file.settings())
         self._ledger = ledger
         self._mark: tuple[str, Any] = (BY_HAND, True) if by_hand else (WORKER, this_worker())
 

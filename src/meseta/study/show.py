@@ -8,7 +8,7 @@ from optuna.trial import FrozenTrial
 from meseta.integrations.attributes import EXECUTED
 from meseta.study.attributes import ERROR
 from meseta.study.file import StudyFile
-from meseta.study.lab import Planned, shown_params
+from meseta.study.lab import Planned
 from meseta.study.ledger import Ledger
 from meseta.study.progress import Progress, kind_of
 
@@ -72,7 +72,7 @@ def trial_data(ledger: Ledger) -> list[dict[str, Any]]:
 
 def _carried_out(ledger: Ledger, trial: FrozenTrial) -> dict[str, Any]:
     executed = trial.user_attrs.get(EXECUTED, {})
-    params = shown_params(ledger, trial.params) if trial.params else {}
+    params = ledger.settable(trial.params) if trial.params else {}
     return {**params, **(executed if isinstance(executed, Mapping) else {})}
 
 

@@ -69,7 +69,7 @@ def _one(
             void(ledger, trial.number, "another worker was at the same point")
             return _one(ledger, evaluate, beside - 1)
         with beating(trial):
-            params = _settable(ledger, trial.params)
+            params = ledger.settable(trial.params)
             try:
                 result = evaluate(params)
                 _check_executed(ledger, params, result)
@@ -95,21 +95,16 @@ def _within_budget(ledger: Ledger, number: int) -> bool:
     return budget is None or progress(before, budget).taken < budget
 
 
-def _settable(ledger: Ledger, params: dict[str, Any]) -> dict[str, Any]:
-    parameters = ledger.file.parameters
-    return {name: value for name, value in params.items() if not parameters[name].observed}
-
-
 def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
     """Refuse what was carried out if the model could not learn from it."""
-    for name, table in ledger.file.parameters.items():
-        if table.observed and name not in result.executed:
+    for name in ledger.file.observed:
+        if name not in result.executed:
             raise EvaluationFailed(
                 f"{name!r} is observed, so that an evaluation must say what it was: "
                 f'{{"value": ..., "executed": {{"{name}": ...}}}}'
             )
     try:
-        ledger.file.space().read({**params, **result.executed})
+        ledger.space.read({**params, **result.executed})
     except (TypeError, ValueError) as error:
         raise EvaluationFailed(f"what was carried out can't be used: {error}") from None
 
