@@ -1,8 +1,8 @@
 """Planned and executed values: how far they differ, beside the noise that is assumed."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-import pandas as pd
 import torch
 
 from meseta.noise import NoiseLaw
@@ -11,16 +11,21 @@ from meseta.parameters import Category
 from meseta.record import Trial
 from meseta.space import Space
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 COLUMNS = ["parameter", "pairs", "mean", "std", "assumed_mean", "assumed_std", "ratio"]
 
 
-def deviations(trials: Sequence[Trial], space: Space, noise: NoiseLaw) -> pd.DataFrame:
+def deviations(trials: Sequence[Trial], space: Space, noise: NoiseLaw) -> "pd.DataFrame":
     """For each parameter that is a number: executed minus planned values, and what was assumed.
 
     `std` is the root mean square around the mean that the noise has, and `ratio` that by the
     assumed one: much above 1, the noise is taken too small. On a logarithmic scale all are those of
     the logarithm. Only trials that were asked for count, also those carried out as planned.
     """
+    import pandas as pd
+
     done = [trial for trial in trials if trial.asked and trial.state != "pending"]
     if not done:
         return pd.DataFrame(columns=COLUMNS)

@@ -2,12 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from meseta.parameters import Category, Int, Value
 from meseta.record import Recommendation, Record
 from meseta.space import Space
+
+if TYPE_CHECKING:  # a third of a second that most commands have no use for
+    import pandas as pd
 
 
 def columns(space: Space, design: Sequence[str] | None = None) -> list[str]:
@@ -33,8 +35,10 @@ def columns(space: Space, design: Sequence[str] | None = None) -> list[str]:
     return names
 
 
-def history(record: Record, space: Space, design: Sequence[str] | None = None) -> pd.DataFrame:
+def history(record: Record, space: Space, design: Sequence[str] | None = None) -> "pd.DataFrame":
     """In the order of telling; missing is what failed or was not computed."""
+    import pandas as pd
+
     names = space.names if design is None else design
     rows = []
     for number, best in zip(record.told, record.best, strict=True):

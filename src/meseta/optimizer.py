@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
-from typing import Literal, NamedTuple, get_args, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args, overload
 
-import pandas as pd
 import torch
 from botorch.models import SingleTaskGP
 from jaxtyping import Float
@@ -28,6 +27,9 @@ from meseta.resumed import read_record, read_value
 from meseta.space import Design, Params, Ranges, Space
 from meseta.suggest import SuggestInfo, suggest
 from meseta.surroundings import Surroundings
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Direction = Literal["maximize", "minimize"]
 # Points that differ by less, in shares of the ranges, are the same experiment.
@@ -122,12 +124,12 @@ class Optimizer:
         return tuple(replace(trial, params=dict(trial.params)) for trial in self._record.trials)
 
     @property
-    def history(self) -> pd.DataFrame:
+    def history(self) -> "pd.DataFrame":
         """One row per value or failure told, in that order, with what `recommend` said after it."""
         return history(self._record, self.space, self.surroundings.design)
 
     @property
-    def deviations(self) -> pd.DataFrame:
+    def deviations(self) -> "pd.DataFrame":
         """How far designs were carried out from where they were asked for, beside the noise."""
         return deviations(self._record.trials, self.space, self.noise)
 
