@@ -20,6 +20,8 @@ RANKS = [
     {"initial", "named_noise", "record", "surroundings"},
     {"history", "deviations", "resumed", "side_by_side"},
     {"optimizer"},
+    {"views"},
+    {"page", "plot"},
     {"integrations", "run"},
     {"report", "bench", "study"},
     {"cli_endings"},

@@ -1,0 +1,1 @@
+"""What reports and plots show, as plain values: computed here, drawn elsewhere."""
