@@ -141,7 +141,28 @@ class Optimizer:
     @property
     def posterior(self) -> RobustPosterior:
         """Of f and g given the values told so far; of -f and -g where f is minimised."""
-        return self._fit().posterior
+        return self.fitted.posterior
+
+    @property
+    def fitted(self) -> Fitted:
+        """The model of the values told so far; of -f where f is minimised."""
+        if self._fitted is None:
+            if not self.has_values:
+                raise RuntimeError(
+                    f"there is no value yet to go by ({self._progress()}); "
+                    "tell the value of at least one point first"
+                )
+            model, info = fit_surrogate(
+                *self._data(),
+                self.space.bounds,
+                self.noise,
+                prior=self.prior,
+                noise_variance=self.noise_variance,
+                previous=self._previous,
+            )
+            posterior = RobustPosterior.from_model(model, self.noise, self.space.bounds)
+            self._fitted = Fitted(model, info, posterior)
+        return self._fitted
 
     @overload
     def ask(self) -> Design: ...
@@ -213,7 +234,7 @@ class Optimizer:
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""
         optimum = robust_optimum(
-            self._fit().posterior,
+            self.fitted.posterior,
             self.space.domain,
             method=self.method,
             options=self.options,
@@ -226,7 +247,7 @@ class Optimizer:
 
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
-        posterior, held = self._fit().posterior, self.surroundings.typical()
+        posterior, held = self.fitted.posterior, self.surroundings.typical()
         return self._in_user_sign(
             nominal_optimum(posterior, self.space.domain, seed=self.seed, held=held)
         )
@@ -275,7 +296,7 @@ class Optimizer:
     def _suggest(self) -> Design:
         busy, domain, fitted = self._points(self._record.busy), self.space.domain, None
         if methods.get(self.method).prepare is not None:
-            model, info, _ = self._fit()
+            model, info, _ = self.fitted
             fitted = model, info
             # Only here, and not where a fit is made: so a fit starts from the same
             # hyper-parameters whether or not somebody asked for a recommendation before.
@@ -295,25 +316,6 @@ class Optimizer:
             held=self.surroundings.drawn(generator),
         )
         return self.space.to_params(domain.snap(x))
-
-    def _fit(self) -> Fitted:
-        if self._fitted is None:
-            if not self.has_values:
-                raise RuntimeError(
-                    f"there is no value yet to go by ({self._progress()}); "
-                    "tell the value of at least one point first"
-                )
-            model, info = fit_surrogate(
-                *self._data(),
-                self.space.bounds,
-                self.noise,
-                prior=self.prior,
-                noise_variance=self.noise_variance,
-                previous=self._previous,
-            )
-            posterior = RobustPosterior.from_model(model, self.noise, self.space.bounds)
-            self._fitted = Fitted(model, info, posterior)
-        return self._fitted
 
     def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
         complete = self._record.complete

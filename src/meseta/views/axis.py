@@ -1,9 +1,12 @@
 """One parameter as an axis of a plot."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from meseta.parameters import Value
+import torch
+
+from meseta.parameters import Category, Value
+from meseta.views.subject import Subject
 
 Scale = Literal["linear", "log", "choices"]
 
@@ -15,3 +18,27 @@ class Axis:
     name: str
     scale: Scale  # "choices" have no order: labels
     values: tuple[Value, ...]
+
+
+def places(subject: Subject, name: str, num: int) -> list[Value]:
+    """Values spread over the range of a parameter, each once, the robust optimum's among them.
+
+    In the optimizer's terms.
+    """
+    parameter, best = subject.parameter(name), subject.robust.params[name]
+    if isinstance(parameter, Category):
+        return list(parameter.choices)
+    ((low, high),) = parameter.ends
+    spread = torch.linspace(low, high, num, dtype=torch.double).tolist()
+    nearest: Any = parameter.nearest
+    return sorted({nearest(parameter.from_columns([x])) for x in spread} | {best})
+
+
+def axis(subject: Subject, name: str, values: list[Value]) -> Axis:
+    parameter = subject.parameter(name)
+    scale: Scale = "linear"
+    if isinstance(parameter, Category):
+        scale = "choices"
+    elif parameter.log:
+        scale = "log"
+    return Axis(subject.name(name), scale, tuple(subject.value(name, value) for value in values))

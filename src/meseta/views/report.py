@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 
-from meseta.views.answer import Answer
-from meseta.views.landscape import Landscape
-from meseta.views.outcomes import OutcomesOfBoth
-from meseta.views.search import Search
+from meseta.optimizer import Optimizer
+from meseta.views.answer import Answer, answer
+from meseta.views.landscape import Landscape, landscape
+from meseta.views.outcomes import OutcomesOfBoth, outcomes
+from meseta.views.search import Search, search
+from meseta.views.subject import Subject
 from meseta.views.terms import Terms
-from meseta.views.tolerances import Tolerances
+from meseta.views.tolerances import Tolerances, tolerances
+from meseta.views.words import noise_in_words
 
 
 @dataclass(frozen=True)
@@ -27,3 +30,28 @@ class Report:
     tolerances: Tolerances | None  # None also where nothing is perturbed
     landscape: Landscape | None
     search: Search
+
+
+def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
+    """Everything, computed; nothing but the history of the optimizer changes by it."""
+    if isinstance(subject, Optimizer):
+        subject = Subject(subject)
+    terms = terms or Terms()
+    optimizer = subject.optimizer
+    states = [trial.state for trial in optimizer.trials]
+    values = optimizer.has_values
+    return Report(
+        terms=terms,
+        maximize=subject.sign > 0,
+        method=optimizer.method,
+        parameters=tuple(subject.name(name) for name in optimizer.space.names),
+        noise=noise_in_words(subject, terms),
+        complete=states.count("complete"),
+        failed=states.count("failed"),
+        pending=states.count("pending"),
+        answer=answer(subject) if values else None,
+        outcomes=outcomes(subject, terms) if values else None,
+        tolerances=tolerances(subject, terms) if values else None,
+        landscape=landscape(subject) if values else None,
+        search=search(subject),
+    )

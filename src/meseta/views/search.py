@@ -1,11 +1,18 @@
 """The search: what was evaluated, and what was recommended on the way."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-from meseta.record import Origin, State
+import torch
+
+from meseta.record import Origin, State, Trial
 from meseta.space import Design
-from meseta.views.estimate import Estimate
+from meseta.views.estimate import BAND, Estimate
+from meseta.views.health import Finding, findings
+from meseta.views.subject import Subject
+
+# Numbers of evaluations at which the recommendation is looked at, each for the price of a fit; and
+# how many values make that price high.
+MARKS, FEW_MARKS, MANY = 15, 6, 150
 
 
 @dataclass(frozen=True)
@@ -55,18 +62,121 @@ class Deviation:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Something about the health of model or search."""
-
-    level: Literal["fine", "note", "warning"]
-    topic: str  # such as "fit" or "expectation propagation"
-    text: str
-
-
-@dataclass(frozen=True)
 class Search:
     progress: Progress | None  # None: nothing finished yet
     evaluations: tuple[Evaluation, ...]
     fit: LeaveOneOut | None  # None: fewer than two values
     deviations: tuple[Deviation, ...]  # of parameters that were ever carried out otherwise
     findings: tuple[Finding, ...]
+
+
+def search(subject: Subject) -> Search:
+    trials = subject.optimizer.trials
+    fit = leave_one_out(subject)
+    values = subject.optimizer.has_values
+    return Search(
+        progress=progress(subject) if values else None,
+        evaluations=tuple(_evaluation(subject, trial) for trial in trials),
+        fit=fit,
+        deviations=_deviations(subject),
+        findings=findings(subject, None if fit is None else fit.covered) if values else (),
+    )
+
+
+def progress(subject: Subject, most: int | None = None) -> Progress:
+    """As it was told on the way, where it was; otherwise at `most` numbers of evaluations.
+
+    The values are taken in the order of the trials.
+    """
+    optimizer = subject.optimizer
+    told = _told(subject)
+    if told is not None:
+        return told
+    complete = [trial for trial in optimizer.trials if trial.state == "complete"]
+    limit = most or (MARKS if len(complete) <= MANY else FEW_MARKS)
+    marks = torch.linspace(1, len(complete), min(limit, len(complete))).round().int().tolist()
+    designs, best = [], []
+    for num in marks[:-1]:
+        ends = complete[num - 1].number + 1
+        then = optimizer.resumed(optimizer.trials[:ends]).recommend()
+        designs.append(subject.outside(then.params))
+        best.append(Estimate(then.mean, then.std))
+    now = subject.robust
+    designs.append(subject.outside(now.params))
+    best.append(Estimate(now.mean, now.std))
+    return Progress(tuple(marks), tuple(designs), tuple(best))
+
+
+def leave_one_out(subject: Subject) -> LeaveOneOut | None:
+    """y_i - alpha_i / [K^-1]_ii and 1 / [K^-1]_ii [Rasmussen and Williams 2006, Eq. 5.12].
+
+    The hyper-parameters are those of all values.
+    """
+    complete = [trial for trial in subject.optimizer.trials if trial.value is not None]
+    if len(complete) < 2:
+        return None
+    posterior = subject.optimizer.posterior
+    core, units = posterior.core, posterior.units
+    same = torch.eye(len(core.y), dtype=torch.double)
+    precision = torch.linalg.solve_triangular(core.L, same, upper=False).square().sum(0)
+    mean = subject.sign * units.y_to_raw(core.y - core.alpha / precision)
+    std = units.y_scale / precision.sqrt()
+    observed = torch.tensor([trial.value for trial in complete], dtype=torch.double)
+    error = observed - mean
+    total = (observed - observed.mean()).square().sum()
+    explained = 1 - float(error.square().sum() / total) if float(total) > 0 else 0.0
+    return LeaveOneOut(
+        tuple(trial.number for trial in complete),
+        tuple(observed.tolist()),
+        tuple(Estimate(m, s) for m, s in zip(mean.tolist(), std.tolist(), strict=True)),
+        float((error.abs() <= BAND * std).double().mean()),
+        explained,
+    )
+
+
+def _told(subject: Subject) -> Progress | None:
+    """From the history; None: there was no recommendation after some value."""
+    table = subject.optimizer.history
+    done = table[table["state"] == "complete"]
+    if done["best_mean"].isna().any():
+        return None
+    designs = [
+        subject.outside({name: row[f"best_{name}"] for name in subject.design})
+        for row in done.to_dict("records")
+    ]
+    best = zip(done["best_mean"], done["best_std"], strict=True)
+    return Progress(
+        tuple(range(1, len(done) + 1)),
+        tuple(designs),
+        tuple(Estimate(float(mean), float(std)) for mean, std in best),
+    )
+
+
+def _evaluation(subject: Subject, trial: Trial) -> Evaluation:
+    planned = None if trial.planned is None else subject.outside(trial.planned)
+    return Evaluation(
+        trial.number,
+        subject.outside(trial.params),
+        planned,
+        trial.value,
+        trial.state,
+        trial.origin,
+        trial.error,
+    )
+
+
+def _deviations(subject: Subject) -> tuple[Deviation, ...]:
+    table = subject.optimizer.deviations
+    rows = table[(table["std"] > 0) | (table["mean"] != 0)]
+    return tuple(
+        Deviation(_outer(subject, row.parameter), int(row.pairs), *(float(n) for n in row[3:]))
+        for row in rows.itertuples()
+    )
+
+
+def _outer(subject: Subject, label: str) -> str:
+    """The name of a parameter whose deviations may be those of its logarithm."""
+    inside = label.removeprefix("log ")
+    if label in subject.optimizer.space.names:
+        return subject.name(label)
+    return f"log {subject.name(inside)}"

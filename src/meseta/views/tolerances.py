@@ -2,10 +2,27 @@
 
 from dataclasses import dataclass
 
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.gp.robust import RobustPosterior
+from meseta.noise import Joint, NoiseLaw
+from meseta.noise.moments import moments_at
+from meseta.noise.perturbed import perturbed
+from meseta.noise.widened import widened
+from meseta.parameters import Category
+from meseta.recommend import Optimum, recommend
 from meseta.space import Design
 from meseta.views.estimate import Between, Estimate
+from meseta.views.outcomes import DRAWS, central
+from meseta.views.subject import Subject
+from meseta.views.terms import Terms
+from meseta.views.words import law_in_words
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
+FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # where there are many parameters or many values
+MANY = 1000  # parameters times values from which on these have to do
 
 
 @dataclass(frozen=True)
@@ -22,7 +39,7 @@ class Tolerance:
     kept: tuple[float, ...]  # mean of g for each at the robust optimum of today
     halving: Estimate  # gain in g* when the noise is halved; positive is better
     slope: float | None  # of the mean of f at x*, per unit of the parameter; None: of a choice
-    share: Between  # of the variance of f(x* + xi) that this noise has part in: total Sobol index
+    share: Between  # of the variance of f(x* + xi) that is gone without this noise
 
 
 @dataclass(frozen=True)
@@ -30,4 +47,131 @@ class Tolerances:
     """Those that matter most come first."""
 
     each: tuple[Tolerance, ...]
-    joint: tuple[str, ...]  # remarks on noise that several parameters share
+    joint: tuple[str, ...]  # parameters whose noise is in part that of others, too
+
+
+def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
+    """One for each parameter of the design that is perturbed; None: nothing is."""
+    z = perturbed(subject.law, subject.x_robust.expand(DRAWS, -1), subject.generator(3))
+    moved = [name for name in subject.design if _moves(subject, name, z)]
+    if not moved:
+        return None
+    optimizer = subject.optimizer
+    cost = len(moved) * sum(trial.state == "complete" for trial in optimizer.trials)
+    factors = FACTORS if cost <= MANY else FEW_FACTORS
+    each = [_tolerance(subject, terms, name, factors, z) for name in moved]
+    each.sort(key=lambda tolerance: -tolerance.halving.mean)
+    return Tolerances(tuple(each), tuple(subject.name(name) for name in _shared(subject, moved)))
+
+
+def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
+    place = subject.optimizer.space.columns_of(name)
+    return bool((z[:, place] != subject.x_robust[:, place]).any())
+
+
+def _shared(subject: Subject, names: list[str]) -> list[str]:
+    law, space = subject.law, subject.optimizer.space
+    if not isinstance(law, Joint):
+        return [] if law.independent else names
+    dims = {i for part, _ in law.parts if len(part) > 1 for i in part}
+    several = [n for n in names if not isinstance(subject.parameter(n), Category)]
+    return [name for name in several if space.columns_of(name).start in dims]
+
+
+def _tolerance(
+    subject: Subject, terms: Terms, name: str, factors: tuple[float, ...], z: Tensor
+) -> Tolerance:
+    parameter, outer = subject.parameter(name), subject.name(name)
+    column = subject.optimizer.space.columns_of(name).start
+    laws = [widened(subject.law, column, factor) for factor in factors]
+    posteriors = [_posterior(subject, law) for law in laws]
+    optima = [_best(subject, posterior) for posterior in posteriors]
+    choice = isinstance(parameter, Category)
+    half = factors.index(0.5)
+    return Tolerance(
+        name=outer,
+        law=_words(subject, column, terms.unit_of(outer)),
+        std=None if choice else float(moments_at(subject.law, subject.x_robust)[1][0, column]),
+        log=not isinstance(parameter, Category) and parameter.log,
+        factors=factors,
+        best=tuple(Estimate(subject.sign * best.mean, best.std) for best in optima),
+        params=tuple(_params(subject, best) for best in optima),
+        kept=tuple(
+            float(subject.sign * posterior.joint(subject.x_robust).m_g) for posterior in posteriors
+        ),
+        halving=_gain(subject, optima[half], laws[half], optima[factors.index(1.0)]),
+        slope=None if choice else _slope(subject, name, column),
+        share=_share(subject, name, z),
+    )
+
+
+def _words(subject: Subject, column: int, unit: str) -> str:
+    law = subject.law.own if isinstance(subject.law, Joint) else subject.law
+    marginal = law.marginals[column]
+    own = law_in_words(marginal, unit) if bool(marginal.covariance_matrix.any()) else ""
+    if not isinstance(subject.law, Joint):
+        return own
+    return "; ".join([*([own] if own else []), *_parts(subject.law, column)])
+
+
+def _parts(law: Joint, column: int) -> list[str]:
+    shared = [part for dims, part in law.parts if column in dims]
+    return ["shared with others" if len(part.mean) > 1 else repr(part) for part in shared]
+
+
+def _posterior(subject: Subject, law: NoiseLaw) -> RobustPosterior:
+    optimizer = subject.optimizer
+    return RobustPosterior.from_model(optimizer.fitted.model, law, optimizer.space.bounds)
+
+
+def _best(subject: Subject, posterior: RobustPosterior) -> Optimum:
+    optimizer = subject.optimizer
+    return recommend(
+        posterior,
+        optimizer.space.domain,
+        method=optimizer.method,
+        options=optimizer.options,
+        seed=optimizer.seed,
+        held=optimizer.surroundings.typical(),
+    )
+
+
+def _params(subject: Subject, best: Optimum) -> Design:
+    optimizer = subject.optimizer
+    params = optimizer.space.to_params(best.x)
+    surroundings = optimizer.surroundings
+    return subject.outside(surroundings.without(params, tuple(surroundings.variables)))
+
+
+def _gain(subject: Subject, other: Optimum, law: NoiseLaw, today: Optimum) -> Estimate:
+    """How much better the other optimum is in its noise than today's in today's.
+
+    The spread is that over paths of f, under the same draws of the noise.
+    """
+    means = []
+    for best, noise in ((other, law), (today, subject.law)):
+        z = perturbed(noise, best.x.expand(DRAWS, -1), subject.generator(3))
+        means.append(subject.f_paths(z).mean(-1))
+    return Estimate(other.mean - today.mean, float((means[0] - means[1]).std()))
+
+
+def _slope(subject: Subject, name: str, column: int) -> float:
+    """Of the mean of f at the robust optimum, per unit of the parameter itself."""
+    posterior, parameter = subject.optimizer.posterior, subject.parameter(name)
+    x = posterior.units.x_to_model(subject.x_robust).requires_grad_()
+    (gradient,) = torch.autograd.grad(posterior.core.mean_f(x).sum(), x)
+    raw = gradient[0, column] * posterior.units.y_scale / posterior.units.x_width[column]
+    by_log = not isinstance(parameter, Category) and parameter.log
+    per_unit = 1 / float(subject.robust.params[name]) if by_log else 1.0
+    return subject.sign * float(raw) * per_unit
+
+
+def _share(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> Between:
+    """1 - Var f(z without this noise) / Var f(z), for each path of f."""
+    place = subject.optimizer.space.columns_of(name)
+    still = z.clone()
+    still[:, place] = subject.x_robust[:, place]
+    before, after = subject.f_paths(z).var(-1), subject.f_paths(still).var(-1)
+    gone = torch.where(before > 0, 1 - after / before.clamp_min(1e-300), 0.0)
+    pooled = 1 - float(after.mean() / before.mean()) if float(before.mean()) > 0 else 0.0
+    return central(pooled, gone)
