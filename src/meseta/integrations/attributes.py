@@ -6,3 +6,5 @@ EXECUTED = "meseta:executed"
 # Of a failed trial: why it says nothing about its design, such as a worker that was stopped. It may
 # be suggested again.
 VOID = "meseta:void"
+# Of a failed trial: what went wrong, in a sentence.
+ERROR = "meseta:error"

@@ -1,7 +1,7 @@
 """The robust optimum of a study, beside the nominal one."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import optuna
 from optuna.study import Study
@@ -33,7 +33,7 @@ class StudyAnswer(Recommendation):
 
 def answer(study: Study, model: StudyModel, seed: int = 0) -> StudyAnswer:
     """What the complete trials speak for."""
-    space, optimizer, notes = modelled(study, model, seed)
+    space, optimizer, notes, _ = modelled(study, model, seed)
     robust = _outside(optimizer.recommend(), space)
     return StudyAnswer(
         robust.params,
@@ -48,11 +48,22 @@ def answer(study: Study, model: StudyModel, seed: int = 0) -> StudyAnswer:
     )
 
 
+class Modelled(NamedTuple):
+    """The parameters of a study that count, and an optimizer with its trials."""
+
+    space: StudySpace
+    optimizer: Optimizer
+    notes: tuple[str, ...]  # what was left out, and why
+    numbers: tuple[int, ...]  # that the trials have in the study
+
+
 def modelled(
-    study: Study, model: StudyModel, seed: int = 0
-) -> tuple[StudySpace, Optimizer, tuple[str, ...]]:
-    """The parameters that count, an optimizer with all complete trials, and what is left out."""
-    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    study: Study, model: StudyModel, seed: int = 0, *, unfinished: bool = False
+) -> Modelled:
+    """With all complete trials, and with `unfinished` also those that run or failed."""
+    states = None if unfinished else (TrialState.COMPLETE,)
+    every = study.get_trials(deepcopy=False, states=states)
+    trials = [trial for trial in every if trial.state == TrialState.COMPLETE]
     check_supported(study, trials)
     if not trials:
         raise ValueError(
@@ -62,14 +73,14 @@ def modelled(
     dropped = _dropped(trials, space)
     _check_names(model, trials)
     optimizer = model.optimizer(study, space, seed)
-    read = read_trials(trials, space, model.observed())
+    read = read_trials(every, space, model.observed())
     optimizer = optimizer.resumed(read.trials)
     if not optimizer.has_values:
         raise ValueError(
             f"no trial of the study {study.study_name!r} has a value to go by: "
             f"{'; '.join(read.left_out)}"
         )
-    return space, optimizer, (*dropped, *read.left_out)
+    return Modelled(space, optimizer, (*dropped, *read.left_out), read.numbers)
 
 
 def _space(trials: list[FrozenTrial]) -> StudySpace:

@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
-from meseta.integrations.attributes import EXECUTED, VOID
+from meseta.integrations.attributes import ERROR, EXECUTED, VOID
 from meseta.integrations.study_space import StudySpace
 from meseta.parameters import Value
 from meseta.record import State, Trial
@@ -21,6 +21,7 @@ class StudyTrials:
     """What a study holds, for a model of some of its parameters."""
 
     trials: tuple[Trial, ...]  # numbered anew
+    numbers: tuple[int, ...]  # those that they have in the study
     awaited: tuple[FrozenTrial, ...]  # running ones whose design is not known, or not all of it
     left_out: tuple[str, ...]  # complete ones that the model can't learn from, and why
 
@@ -35,6 +36,7 @@ def read_trials(
     values are those of EXECUTED alone.
     """
     read: list[Trial] = []
+    numbers: list[int] = []
     awaited: list[FrozenTrial] = []
     left_out: list[str] = []
     for trial in trials:
@@ -63,6 +65,7 @@ def read_trials(
             except (TypeError, ValueError) as error:
                 left_out.append(f"trial {trial.number} is left out of the model: {error}")
                 params, state = planned, "failed"
+        numbers.append(trial.number)
         read.append(
             Trial(
                 len(read),
@@ -70,10 +73,19 @@ def read_trials(
                 value,
                 state,
                 "method",
+                _error(trial) if state == "failed" else None,
                 planned=None if params == planned else planned,
             )
         )
-    return StudyTrials(tuple(read), tuple(awaited), tuple(left_out))
+    return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))
+
+
+def _error(trial: FrozenTrial) -> str | None:
+    """Why it failed, where it says so."""
+    error = trial.user_attrs.get(ERROR)
+    if error is None and trial.state == TrialState.PRUNED:
+        return "pruned"
+    return None if error is None else str(error)
 
 
 def known_params(trial: FrozenTrial, space: StudySpace) -> dict[str, Value]:

@@ -48,7 +48,7 @@ def progress(study: Any, model: StudyModel, most: int = 15, seed: int = 0) -> Pr
 
     Each costs a fit. The values are taken in the order of the trials.
     """
-    space, optimizer, _ = modelled(study, model, seed)
+    space, optimizer, *_ = modelled(study, model, seed)
     complete = [trial for trial in optimizer.trials if trial.state == "complete"]
     marks = torch.linspace(1, len(complete), min(most, len(complete))).round().int().tolist()
     rows = []

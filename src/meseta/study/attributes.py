@@ -5,5 +5,3 @@ WORKER = "meseta:worker"
 BEAT = "meseta:beat"
 # Somebody carries the trial out by hand.
 BY_HAND = "meseta:by-hand"
-# Why a trial has failed.
-ERROR = "meseta:error"

@@ -7,9 +7,8 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.attributes import EXECUTED
+from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.parameters import Value
-from meseta.study.attributes import ERROR
 from meseta.study.entries import Row, check_columns, read_rows, read_text_number, read_values
 from meseta.study.ledger import Ledger, storage_failures
 from meseta.study.progress import kind_of

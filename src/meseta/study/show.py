@@ -5,8 +5,7 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from meseta.integrations.attributes import EXECUTED
-from meseta.study.attributes import ERROR
+from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.study.file import StudyFile
 from meseta.study.lab import Planned
 from meseta.study.ledger import Ledger

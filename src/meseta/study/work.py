@@ -8,8 +8,7 @@ import optuna
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.attributes import EXECUTED
-from meseta.study.attributes import ERROR
+from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.study.ledger import Ledger, StorageError, storage_failures
 from meseta.study.liveness import beating
 from meseta.study.nearness import is_beside_another

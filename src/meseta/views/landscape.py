@@ -105,7 +105,7 @@ def slice_along(subject: Subject, name: str, num: int = ALONG) -> Slice:
         robust=Mark(subject.value(name, robust.params[name]), robust.mean),
         nominal=Mark(subject.value(name, nominal.params[name]), nominal.nominal_mean),
         data=tuple(
-            Observation(t.number, subject.value(name, t.params[name]), value, value)
+            Observation(subject.number(t), subject.value(name, t.params[name]), value, value)
             for t, value in _complete(subject)
         ),
         exact=subject.optimizer.space.dimension == 1,
@@ -129,7 +129,7 @@ def map_over(subject: Subject, across: str, up: str, num: int = SQUARE) -> Map:
         nominal=_mark(subject, across, up, nominal),
         data=tuple(
             Observation(
-                t.number,
+                subject.number(t),
                 subject.value(across, t.params[across]),
                 subject.value(up, t.params[up]),
                 value,

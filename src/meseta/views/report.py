@@ -6,7 +6,7 @@ from meseta.optimizer import Optimizer
 from meseta.views.answer import Answer, answer
 from meseta.views.landscape import Landscape, landscape
 from meseta.views.outcomes import OutcomesOfBoth, outcomes
-from meseta.views.search import Search, search
+from meseta.views.search import Evaluation, Search, search
 from meseta.views.subject import Subject
 from meseta.views.terms import Terms
 from meseta.views.tolerances import Tolerances, tolerances
@@ -54,4 +54,30 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
         tolerances=tolerances(subject, terms) if values else None,
         landscape=landscape(subject) if values else None,
         search=search(subject),
+    )
+
+
+def nothing_yet(
+    terms: Terms,
+    maximize: bool,
+    method: str,
+    parameters: tuple[str, ...],
+    evaluations: tuple[Evaluation, ...],
+) -> Report:
+    """Of a study without a value, which has no model either."""
+    states = [evaluation.state for evaluation in evaluations]
+    return Report(
+        terms=terms,
+        maximize=maximize,
+        method=method,
+        parameters=parameters,
+        noise=(),
+        complete=0,
+        failed=states.count("failed"),
+        pending=states.count("pending"),
+        answer=None,
+        outcomes=None,
+        tolerances=None,
+        landscape=None,
+        search=Search(None, evaluations, None, (), ()),
     )

@@ -126,7 +126,7 @@ def leave_one_out(subject: Subject) -> LeaveOneOut | None:
     total = (observed - observed.mean()).square().sum()
     explained = 1 - float(error.square().sum() / total) if float(total) > 0 else 0.0
     return LeaveOneOut(
-        tuple(trial.number for trial in complete),
+        tuple(subject.number(trial) for trial in complete),
         tuple(observed.tolist()),
         tuple(Estimate(m, s) for m, s in zip(mean.tolist(), std.tolist(), strict=True)),
         float((error.abs() <= BAND * std).double().mean()),
@@ -155,7 +155,7 @@ def _told(subject: Subject) -> Progress | None:
 def _evaluation(subject: Subject, trial: Trial) -> Evaluation:
     planned = None if trial.planned is None else subject.outside(trial.planned)
     return Evaluation(
-        trial.number,
+        subject.number(trial),
         subject.outside(trial.params),
         planned,
         trial.value,

@@ -14,7 +14,7 @@ from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.noise import NoiseLaw, resolved
 from meseta.optimizer import Optimizer
 from meseta.parameters import Parameter, Value
-from meseta.record import Recommendation
+from meseta.record import Recommendation, Trial
 from meseta.space import Design
 from meseta.suggest import SuggestInfo
 
@@ -33,6 +33,8 @@ class Subject:
     optimizer: Optimizer
     names: Mapping[str, str] = field(default_factory=dict)  # of the user, where they are others
     outside: Callable[[Design], dict[str, Any]] = dict
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # parameters with a single value
+    numbers: Sequence[int] | None = None  # of the trials, to the user; None: as they are
 
     @property
     def sign(self) -> float:
@@ -78,6 +80,10 @@ class Subject:
     def paths(self) -> SamplePaths:
         """Functions that f may be, in the units of the model."""
         return sample_paths(self.optimizer.posterior.core, PATHS, FEATURES, self.generator(1))
+
+    def number(self, trial: Trial) -> int:
+        """Of a trial, to its user."""
+        return trial.number if self.numbers is None else self.numbers[trial.number]
 
     def name(self, inside: str) -> str:
         """Of a parameter, to its user."""

@@ -1,0 +1,61 @@
+"""What a report of a study shows, also of one in which nothing has finished."""
+
+from dataclasses import replace
+
+import optuna
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from meseta.integrations.attributes import ERROR, VOID
+from meseta.integrations.study_answer import modelled
+from meseta.integrations.study_model import StudyModel
+from meseta.integrations.study_trials import check_one_objective
+from meseta.methods import DEFAULT_METHOD
+from meseta.record import State
+from meseta.views.health import Finding
+from meseta.views.report import Report, nothing_yet, report
+from meseta.views.search import Evaluation
+from meseta.views.subject import Subject
+from meseta.views.terms import Terms
+
+STATES: dict[TrialState, State] = {
+    TrialState.COMPLETE: "complete",
+    TrialState.FAIL: "failed",
+    TrialState.PRUNED: "failed",
+    TrialState.RUNNING: "pending",
+    TrialState.WAITING: "pending",
+}
+
+
+def study_report(study: Study, model: StudyModel, terms: Terms, seed: int = 0) -> Report:
+    """Everything that the trials say."""
+    check_one_objective(study)
+    trials = study.get_trials(deepcopy=False)
+    if not any(trial.state == TrialState.COMPLETE for trial in trials):
+        return _unfinished(study, model, terms, trials)
+    space, optimizer, notes, numbers = modelled(study, model, seed, unfinished=True)
+    subject = Subject(optimizer, space.outside, space.to_optuna, space.fixed, numbers)
+    made = report(subject, terms)
+    remarks = tuple(Finding("note", "data", note) for note in notes)
+    return replace(made, search=replace(made.search, findings=(*made.search.findings, *remarks)))
+
+
+def _unfinished(study: Study, model: StudyModel, terms: Terms, trials: list[FrozenTrial]) -> Report:
+    evaluations = tuple(_evaluation(trial) for trial in trials if VOID not in trial.user_attrs)
+    names = dict.fromkeys(name for trial in trials for name in trial.params)
+    maximize = study.direction == optuna.study.StudyDirection.MAXIMIZE
+    method = DEFAULT_METHOD if model.method is None else model.method
+    return nothing_yet(terms, maximize, method, tuple(names), evaluations)
+
+
+def _evaluation(trial: FrozenTrial) -> Evaluation:
+    error = trial.user_attrs.get(ERROR)
+    return Evaluation(
+        trial.number,
+        dict(trial.params),
+        None,
+        None,
+        STATES[trial.state],
+        "method",
+        None if error is None else str(error),
+    )
