@@ -78,11 +78,16 @@ _HOMES = {
 }
 
 
+_MODULES = ("methods", "plot", "problems", "report")
+
+
 def __getattr__(name: str) -> object:
+    if name in _MODULES:
+        return import_module(f"meseta.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'meseta' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted([*globals(), *__all__, *_MODULES])

@@ -1,4 +1,5 @@
-"""The commands of a study: `meseta init`, `run`, `status`, `recommend`, `ask`, `tell`, `import`.
+"""The commands of a study: `meseta init`, `run`, `status`, `recommend`, `report`, `ask`, `tell`,
+`import`.
 
 Exit codes: 0 done, 1 something failed, 2 wrong use or a study file that cannot be read, 3 there is
 nothing to recommend yet, 130 interrupted.
@@ -32,7 +33,7 @@ Csv = Annotated[bool, typer.Option("--csv", help="As CSV, for spreadsheets.")]
 
 def add_to(app: typer.Typer) -> None:
     """The commands, in the order people need them."""
-    for function in (init, run, status, recommend, ask, tell):
+    for function in (init, run, status, recommend, report, ask, tell):
         app.command()(function)
     app.command("import")(take_over)
 
@@ -113,6 +114,33 @@ def recommend(path: StudyPath, as_json: Json = False) -> None:
     """The robust optimum that the trials speak for, beside the nominal one."""
     ledger = _opened(path)
     _report(ledger, as_json, needed=True)
+
+
+def report(
+    path: StudyPath,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.html", help="none: beside the study file."),
+    ] = None,
+    show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a page that shows why the robust design wins: one HTML file, to open or hand on."""
+    ledger = _opened(path)
+    with failures():
+        from meseta import page
+        from meseta.study.reporting import plain, report_of
+
+        made = report_of(ledger)
+        if as_json:
+            _print_json(plain(made))
+            return
+        written = page.write(made, output or path.with_suffix(".html"))
+    if made.answer is None:
+        typer.echo("nothing has finished yet, and the report says so")
+    typer.echo(f"{written} is written: open it in a browser")
+    if show:
+        typer.launch(written.resolve().as_uri())
 
 
 def ask(

@@ -3,7 +3,9 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from os import PathLike
+from pathlib import Path
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,7 @@ from meseta.problems import Problem
 from meseta.record import Recommendation, Trial
 from meseta.side_by_side import side_by_side
 from meseta.space import Design, Ranges, Space
+from meseta.views.terms import Words, read_terms
 
 Objective = Callable[[dict[str, Any]], object]
 Callback = Callable[[Optimizer, Trial], object]
@@ -38,6 +41,19 @@ class Result:
     trials: tuple[Trial, ...]
     optimizer: Optimizer  # to go on by ask and tell
     interrupted: bool  # by KeyboardInterrupt, before the budget was spent
+
+    def report(self, path: str | PathLike[str], **words: Unpack[Words]) -> Path:
+        """Write a report to look at: one HTML file. Returns its path.
+
+        Args:
+            path: Of the file.
+            words: As in `meseta.report.for_optimizer`: title, value, unit, units, at_least, ...
+        """
+        from meseta import page
+        from meseta.views.report import report
+
+        terms = read_terms(words, self.optimizer.space.names)
+        return page.write(report(self.optimizer, terms), path)
 
     def __repr__(self) -> str:
         failed = sum(trial.state == "failed" for trial in self.trials)

@@ -1,5 +1,6 @@
 """What a report of a study shows, also of one in which nothing has finished."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import optuna
@@ -27,22 +28,34 @@ STATES: dict[TrialState, State] = {
 }
 
 
-def study_report(study: Study, model: StudyModel, terms: Terms, seed: int = 0) -> Report:
-    """Everything that the trials say."""
+def study_report(
+    study: Study,
+    model: StudyModel,
+    terms: Terms,
+    seed: int = 0,
+    order: Sequence[str] = (),
+) -> Report:
+    """Everything that the trials say; parameters in that order, where it is given."""
     check_one_objective(study)
     trials = study.get_trials(deepcopy=False)
     if not any(trial.state == TrialState.COMPLETE for trial in trials):
-        return _unfinished(study, model, terms, trials)
+        return _unfinished(study, model, terms, trials, order)
     space, optimizer, notes, numbers = modelled(study, model, seed, unfinished=True)
-    subject = Subject(optimizer, space.outside, space.to_optuna, space.fixed, numbers)
+    subject = Subject(optimizer, space.outside, space.to_optuna, space.fixed, numbers, order)
     made = report(subject, terms)
     remarks = tuple(Finding("note", "data", note) for note in notes)
     return replace(made, search=replace(made.search, findings=(*made.search.findings, *remarks)))
 
 
-def _unfinished(study: Study, model: StudyModel, terms: Terms, trials: list[FrozenTrial]) -> Report:
+def _unfinished(
+    study: Study,
+    model: StudyModel,
+    terms: Terms,
+    trials: list[FrozenTrial],
+    order: Sequence[str],
+) -> Report:
     evaluations = tuple(_evaluation(trial) for trial in trials if VOID not in trial.user_attrs)
-    names = dict.fromkeys(name for trial in trials for name in trial.params)
+    names = dict.fromkeys([*order, *(name for trial in trials for name in trial.params)])
     maximize = study.direction == optuna.study.StudyDirection.MAXIMIZE
     method = DEFAULT_METHOD if model.method is None else model.method
     return nothing_yet(terms, maximize, method, tuple(names), evaluations)

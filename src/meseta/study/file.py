@@ -50,6 +50,10 @@ class StudyFile:
     num_initial: int | None
     storage: str | None  # as it is written; see storage_url
     notes: str
+    value: str | None  # what is measured
+    unit: str | None  # of that
+    at_least: float | None  # what the value has to meet
+    at_most: float | None
     objective: Objective | None  # None: trials are carried out by hand
     parameters: dict[str, ParameterTable]
     joint: tuple[JointNoise, ...]
@@ -137,6 +141,10 @@ def read_study(path: str | os.PathLike[str]) -> StudyFile:
         num_initial=table.num_initial,
         storage=table.storage,
         notes=table.notes,
+        value=table.value,
+        unit=table.unit,
+        at_least=table.at_least,
+        at_most=table.at_most,
         objective=contents.objective,
         parameters=contents.parameters,
         joint=contents.noise,

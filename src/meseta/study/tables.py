@@ -33,6 +33,19 @@ class StudyTable(Table):
     num_initial: int | None = Field(default=None, ge=1)
     storage: Text | None = None
     notes: str = ""
+    value: Text | None = None  # what is measured
+    unit: Text | None = None  # of that
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _limits(self) -> "StudyTable":
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise refusal(
+                f"must not be less than at_least = {self.at_least:g}, got {self.at_most:g}",
+                "at_most",
+            )
+        return self
 
 
 class PythonObjective(Table):

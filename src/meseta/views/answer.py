@@ -51,7 +51,7 @@ def answer(subject: Subject) -> Answer:
 
 def _choice(subject: Subject, best: Recommendation) -> Choice:
     return Choice(
-        {**subject.outside(best.params), **subject.fixed},
+        {**subject.called(best.params), **subject.fixed},
         Estimate(best.mean, best.std),
         Estimate(best.nominal_mean, best.nominal_std),
     )

@@ -30,7 +30,7 @@ def next_point(subject: Subject, num: int) -> NextPoint:
         inside = places(subject, name, num)
         along = axis(subject, name, inside)
         values = _acquisition(subject, info, inside)
-    return NextPoint(subject.optimizer.method, subject.outside(params), along, values)
+    return NextPoint(subject.optimizer.method, subject.called(params), along, values)
 
 
 def _acquisition(subject: Subject, info: SuggestInfo, values: list[Value]) -> tuple[float, ...]:

@@ -99,10 +99,10 @@ def progress(subject: Subject, most: int | None = None) -> Progress:
     for num in marks[:-1]:
         ends = complete[num - 1].number + 1
         then = optimizer.resumed(optimizer.trials[:ends]).recommend()
-        designs.append(subject.outside(then.params))
+        designs.append(subject.called(then.params))
         best.append(Estimate(then.mean, then.std))
     now = subject.robust
-    designs.append(subject.outside(now.params))
+    designs.append(subject.called(now.params))
     best.append(Estimate(now.mean, now.std))
     return Progress(tuple(marks), tuple(designs), tuple(best))
 
@@ -141,7 +141,7 @@ def _told(subject: Subject) -> Progress | None:
     if done["best_mean"].isna().any():
         return None
     designs = [
-        subject.outside({name: row[f"best_{name}"] for name in subject.design})
+        subject.called({name: row[f"best_{name}"] for name in subject.design})
         for row in done.to_dict("records")
     ]
     best = zip(done["best_mean"], done["best_std"], strict=True)
@@ -153,10 +153,10 @@ def _told(subject: Subject) -> Progress | None:
 
 
 def _evaluation(subject: Subject, trial: Trial) -> Evaluation:
-    planned = None if trial.planned is None else subject.outside(trial.planned)
+    planned = None if trial.planned is None else subject.called(trial.planned)
     return Evaluation(
         subject.number(trial),
-        subject.outside(trial.params),
+        subject.called(trial.params),
         planned,
         trial.value,
         trial.state,

@@ -35,6 +35,7 @@ class Subject:
     outside: Callable[[Design], dict[str, Any]] = dict
     fixed: Mapping[str, Any] = field(default_factory=dict)  # parameters with a single value
     numbers: Sequence[int] | None = None  # of the trials, to the user; None: as they are
+    order: Sequence[str] = ()  # of the user's names; empty: that of the optimizer
 
     @property
     def sign(self) -> float:
@@ -42,9 +43,17 @@ class Subject:
         return 1.0 if self.optimizer.direction == "maximize" else -1.0
 
     @property
+    def parameters(self) -> tuple[str, ...]:
+        """All of them, in the optimizer's terms and the user's order."""
+        place = {name: i for i, name in enumerate(self.order)}
+        names = self.optimizer.space.names
+        return tuple(sorted(names, key=lambda name: place.get(self.name(name), len(place))))
+
+    @property
     def design(self) -> tuple[str, ...]:
-        """Parameters that are chosen, in the optimizer's terms."""
-        return self.optimizer.surroundings.design
+        """Those that are chosen."""
+        chosen = self.optimizer.surroundings.design
+        return tuple(name for name in self.parameters if name in chosen)
 
     @cached_property
     def law(self) -> NoiseLaw:
@@ -84,6 +93,12 @@ class Subject:
     def number(self, trial: Trial) -> int:
         """Of a trial, to its user."""
         return trial.number if self.numbers is None else self.numbers[trial.number]
+
+    def called(self, design: Design) -> dict[str, Any]:
+        """A design in the terms and in the order of the user."""
+        outer = self.outside(design)
+        names = [*(name for name in self.order if name in outer)]
+        return {name: outer[name] for name in [*names, *(n for n in outer if n not in names)]}
 
     def name(self, inside: str) -> str:
         """Of a parameter, to its user."""

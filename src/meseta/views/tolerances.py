@@ -140,7 +140,7 @@ def _params(subject: Subject, best: Optimum) -> Design:
     optimizer = subject.optimizer
     params = optimizer.space.to_params(best.x)
     surroundings = optimizer.surroundings
-    return subject.outside(surroundings.without(params, tuple(surroundings.variables)))
+    return subject.called(surroundings.without(params, tuple(surroundings.variables)))
 
 
 def _gain(subject: Subject, other: Optimum, law: NoiseLaw, today: Optimum) -> Estimate:

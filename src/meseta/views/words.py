@@ -52,7 +52,7 @@ def noise_in_words(subject: Subject, terms: Terms) -> tuple[tuple[str, str], ...
     own = law.own if isinstance(law, Joint) else law
     rows = []
     if own.independent:
-        for name in space.names:
+        for name in subject.parameters:
             marginal = own.marginals[space.columns_of(name).start]
             if _moves(marginal):
                 outer = subject.name(name)
@@ -61,7 +61,7 @@ def noise_in_words(subject: Subject, terms: Terms) -> tuple[tuple[str, str], ...
     if not own.independent:
         parts = (*parts, (tuple(range(space.num_columns)), own))
     for dims, part in parts:
-        names = [n for n in space.names if set(_columns(subject, n)) & set(dims)]
+        names = [n for n in subject.parameters if set(_columns(subject, n)) & set(dims)]
         rows.append((", ".join(subject.name(n) for n in names), _part_in_words(part)))
     return tuple(rows)
 

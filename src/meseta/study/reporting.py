@@ -1,0 +1,49 @@
+"""What a report of a study file shows."""
+
+import math
+from dataclasses import asdict
+from typing import Any
+
+from meseta.integrations.study_model import StudyModel
+from meseta.integrations.study_report import study_report
+from meseta.study.ledger import Ledger
+from meseta.views.report import Report
+from meseta.views.terms import Terms
+
+
+def report_of(ledger: Ledger) -> Report:
+    """Everything that the trials say, in the words of the file."""
+    file = ledger.file
+    settings = file.settings()
+    model = StudyModel(file.noise(), settings["edge"], settings["method"], settings["options"])
+    return study_report(ledger.study, model, terms_of(ledger), file.seed, tuple(file.parameters))
+
+
+def terms_of(ledger: Ledger) -> Terms:
+    file = ledger.file
+    parameters = file.parameters.items()
+    return Terms(
+        title=file.name,
+        value=file.value or "f",
+        unit=file.unit or "",
+        units={name: table.unit for name, table in parameters if table.unit},
+        notes={name: table.note for name, table in parameters if table.note},
+        note=file.notes,
+        at_least=file.at_least,
+        at_most=file.at_most,
+    )
+
+
+def plain(report: Report) -> Any:
+    """The numbers of a report for programs: what JSON has, and null for what is no number."""
+    return _plain(asdict(report))
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
