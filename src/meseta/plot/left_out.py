@@ -1,6 +1,7 @@
 """Whether the model can be trusted: each value beside what the others say of it."""
 
 import math
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -45,9 +46,8 @@ def leave_one_out(view: LeaveOneOut, terms: Terms = UNNAMED, ax: Axes | None = N
     ax.set_aspect("equal", adjustable="datalim")
     ax.set_xlabel(named(f"observed {terms.value}", terms.unit))
     ax.set_ylabel(named(f"predicted {terms.value}", terms.unit))
-    ax.text(
-        0.03, 0.97, _remark(view), transform=ax.transAxes, va="top", color=INK, size=small_type(ax)
-    )
+    place: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "size": small_type(ax)}
+    ax.text(0.03, 0.97, _remark(view), color=INK, **place)
     set_legend(ax, entries)
     return ax
 
