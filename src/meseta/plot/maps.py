@@ -27,28 +27,28 @@ def over(view: Map, terms: Terms = UNNAMED) -> Sheet:
     """Means of f and g in one scale of colours, the evaluations and both optima."""
     sheet, axes = new_sheet(1, 2, (PAGE, 3.0), sharex=True, sharey=True)
     means = [np.array(view.f_mean), np.array(view.g_mean)]
-    colours = _colours(means)
+    span = _span(means)
     for ax, mean, title in zip(axes, means, (F_OF_X, G_OF_X), strict=True):
-        _draw_mean(ax, view, mean, colours)
+        _draw_mean(ax, view, mean, span)
         entries = _draw_points(ax, view)
         set_title(ax, title)
         set_x(ax, view.x, terms)
     set_y(axes[0], view.y, terms)
     set_common_legend(sheet, entries, columns=len(entries))
-    draw_colour_bar(sheet, axes, colours, of_value(terms))
+    draw_colour_bar(sheet, axes, Normalize(*span), of_value(terms))
     return sheet
 
 
-def _colours(means: list[np.ndarray]) -> Normalize:
+def _span(means: list[np.ndarray]) -> tuple[float, float]:
     low, high = (float(end([end(mean) for mean in means])) for end in (np.min, np.max))
-    return Normalize(low, high if high > low else low + 1)  # all the same: one colour, not none
+    return low, high if high > low else low + 1  # all the same: one colour, not none
 
 
-def _draw_mean(ax: Axes, view: Map, mean: np.ndarray, colours: Normalize) -> None:
+def _draw_mean(ax: Axes, view: Map, mean: np.ndarray, span: tuple[float, float]) -> None:
     edges = borders(view.x), borders(view.y)
     # a picture within the drawing: thousands of cells would be slow to show, with seams between
-    ax.pcolormesh(*edges, mean, norm=colours, cmap=COLOURS, rasterized=True)
-    levels = MaxNLocator(LINES).tick_values(float(colours.vmin), float(colours.vmax))
+    ax.pcolormesh(*edges, mean, norm=Normalize(*span), cmap=COLOURS, rasterized=True)
+    levels = MaxNLocator(LINES).tick_values(*span)
     inside = [level for level in levels if mean.min() < level < mean.max()]
     if inside and not is_discrete(view.x) and not is_discrete(view.y):
         at = (places(axis, axis.values) for axis in (view.x, view.y))

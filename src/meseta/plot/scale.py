@@ -51,10 +51,8 @@ def set_x(ax: Axes, axis: Axis, terms: Terms) -> None:
     elif axis.scale == "choices":
         labels = [of_choice(choice) for choice in axis.values]
         crowded = max(map(len, labels)) * len(labels) > ROOM
-        slant: dict[str, Any] = (
-            {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if crowded else {}
-        )
-        ax.set_xticks(range(len(labels)), labels, **slant)
+        slant: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"}
+        ax.set_xticks(range(len(labels)), labels, **(slant if crowded else {}))
         ax.set_xlim(-0.5, len(labels) - 0.5)
     elif is_discrete(axis):
         ax.xaxis.set_major_locator(whole_numbers())

@@ -22,7 +22,7 @@ STATES = {"failed": "x", "pending": "|"}  # those without a value, and their mar
 def evaluations(
     view: Search | Report, terms: Terms | None = None, *, axes: Iterable[Axis] = ()
 ) -> Sheet:
-    """Small multiples, coloured by the number of the trial; those without a value stand at the foot.
+    """Small multiples, coloured by number; trials without a value stand at the foot.
 
     A report knows terms and scales itself; with a search alone, `axes` tell what is logarithmic
     and in which order choices stand.
@@ -63,11 +63,11 @@ def _draw_values(
     ax: Axes, axis: Axis, rows: tuple[Evaluation, ...], numbers: Normalize
 ) -> dict[str, Artist]:
     """Returns what stands below the values, with its meaning."""
-    done = [row for row in rows if row.value is not None]
+    done = [(row, row.value) for row in rows if row.value is not None]
     ax.scatter(
-        places(axis, [row.params[axis.name] for row in done]),
-        [row.value for row in done],
-        c=[row.number for row in done],
+        places(axis, [row.params[axis.name] for row, _ in done]),
+        [value for _, value in done],
+        c=[row.number for row, _ in done],
         norm=numbers,
         cmap=COLOURS,
         s=16,
