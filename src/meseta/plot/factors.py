@@ -33,15 +33,16 @@ def _draw_curves(ax: Axes, each: tuple[Tolerance, ...], looks: list[Look], terms
             for part in ("mean", "low", "high")
         )
         label = entry(tolerance.name) if look is not OTHER else "others"
-        handle = draw_band(ax, np.array(tolerance.factors), mean, low, high, look, label)
-        handle[1].set(marker=look.marker, markersize=look.size)
+        band, line = draw_band(ax, np.array(tolerance.factors), mean, low, high, look, label)
+        line.set(marker=look.marker, markersize=look.size)
+        band.set_visible(look is not OTHER)  # many of them would be one dark cloud
         if label not in [text for _, text in entries]:
-            entries.append((handle, label))
+            entries.append(((band, line), label))
     ax.axvline(1, color=INK, linewidth=0.6, linestyle=":", zorder=0.5)  # the noise of today
     ax.margins(x=0.02)
     ax.set_xlabel("factor of the noise")
     ax.set_ylabel(named(f"best expected {terms.value}", terms.unit))
-    set_legend(ax, entries, columns=min(3, len(entries)))
+    set_legend(ax, entries, columns=2 if len(entries) in (2, 4) else 3)
 
 
 def _draw_gains(ax: Axes, each: tuple[Tolerance, ...], looks: list[Look], terms: Terms) -> None:
@@ -59,5 +60,5 @@ def _draw_gains(ax: Axes, each: tuple[Tolerance, ...], looks: list[Look], terms:
     )
     ax.axvline(0, color=INK, linewidth=0.6)
     ax.set_yticks(at, [plain(tolerance.name) for tolerance in each])
-    ax.invert_yaxis()  # what matters most comes first
+    ax.set_ylim(max(len(each), 3) - 0.5, -0.5)  # downwards: what matters most comes first
     ax.set_xlabel(named("gain from half the noise", terms.unit))

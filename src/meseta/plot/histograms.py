@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgba
 
 from meseta.plot.look import INK, WIDTH, F, G
 from meseta.plot.sheet import Entries, own_axes, set_legend
-from meseta.plot.words import UNNAMED, entry, of_value
+from meseta.plot.words import UNNAMED, entry, of_value, percent
 from meseta.views.outcomes import Outcomes, OutcomesOfBoth
 from meseta.views.terms import Terms
 
@@ -41,6 +41,6 @@ def outcomes(view: OutcomesOfBoth, terms: Terms = UNNAMED, ax: Axes | None = Non
 
 def _label(each: Outcomes, beyond: float) -> str:
     """Its name, how often it meets the specification, and how much the axes does not show."""
-    meets = "" if each.meets is None else f", {each.meets.value:.1%} meet the limits"
-    outside = f", {beyond:.1%} beyond" if beyond >= LEAST_SHARE else ""
+    meets = "" if each.meets is None else f": {percent(each.meets.value, 1)} within limits"
+    outside = f", {percent(beyond, 1)} not shown" if beyond >= LEAST_SHARE else ""
     return entry(f"{each.name}{meets}{outside}")

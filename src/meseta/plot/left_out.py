@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 
 from meseta.plot.look import FAINT, INK, F, G
 from meseta.plot.sheet import Entries, own_axes, set_legend, small_type
-from meseta.plot.words import UNNAMED, named, plain
+from meseta.plot.words import UNNAMED, named, percent, plain
 from meseta.views.search import LeaveOneOut
 from meseta.views.terms import Terms
 
@@ -53,6 +53,6 @@ def leave_one_out(view: LeaveOneOut, terms: Terms = UNNAMED, ax: Axes | None = N
 
 
 def _remark(view: LeaveOneOut) -> str:
-    covered = f"{view.covered:.0%} within their interval"
-    explained = f"\n{view.explained:.0%} of the variance explained"
+    covered = f"{percent(view.covered)} within their interval"
+    explained = f"\n{percent(view.explained)} of the variance explained"
     return plain(covered + (explained if math.isfinite(view.explained) else ""))

@@ -18,7 +18,7 @@ Points = Float64[ndarray, " n"]
 
 WIDTH = 1.3  # points, of lines that carry data
 BAND_OPACITY = 0.16
-INK, FAINT = "#222222", "#8a8a8a"
+INK, FAINT = "#222222", "#757575"
 COLOURS = "viridis"  # of maps: from dark to light in grey as well
 
 
@@ -43,12 +43,19 @@ SERIES = (
 
 
 def draw_band(
-    ax: Axes, x: Points, mean: Points, low: Points, high: Points, look: Look, label: str
-) -> tuple[Artist, Artist]:
-    """A line within its band: what a legend shows for both."""
+    ax: Axes,
+    x: Points,
+    mean: Points,
+    low: Points,
+    high: Points,
+    look: Look,
+    label: str,
+    dots: bool = False,
+) -> tuple[Artist, Line2D]:
+    """A line within its band: what a legend shows for both. Dots: there is nothing in between."""
     band = ax.fill_between(x, low, high, color=look.colour, alpha=BAND_OPACITY, linewidth=0)
     style: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "linewidth": WIDTH}
-    (line,) = ax.plot(x, mean, label=label, **style)
+    (line,) = ax.plot(x, mean, "." if dots else "", label=label, **style)
     return band, line
 
 
@@ -71,7 +78,7 @@ def sure_of(apart: bool) -> Artist:
     return Patch(facecolor=INK, alpha=BAND_OPACITY, linewidth=0)
 
 
-def draw_optimum(ax: Axes, x: float, y: float, look: Look, label: str) -> Line2D:
+def draw_optimum(ax: Axes, x: float, y: float, look: Look, label: str, clip: bool = True) -> Line2D:
     """White around it, so that it stands out from lines, maps and data."""
     (mark,) = ax.plot(
         [x],
@@ -81,22 +88,25 @@ def draw_optimum(ax: Axes, x: float, y: float, look: Look, label: str) -> Line2D
         markersize=look.size,
         markeredgecolor="white",
         markeredgewidth=0.7,
-        clip_on=False,  # at the end of a range it would be half a mark
+        clip_on=clip,
         zorder=6,
         label=label,
     )
     return mark
 
 
-def draw_data(ax: Axes, x: Sequence[float], y: Sequence[float], exact: bool) -> Line2D:
+def draw_data(
+    ax: Axes, x: Sequence[float], y: Sequence[float], exact: bool, clip: bool = True
+) -> Line2D:
     """Evaluations; hollow and faint where they lie before or behind what is drawn."""
     (marks,) = ax.plot(
         x,
         y,
         "o",
         markersize=3.5,
-        markerfacecolor=INK if exact else "none",
+        markerfacecolor=INK if exact else (1, 1, 1, 0.35),  # seen on dark maps as well
         markeredgecolor="white" if exact else FAINT,
+        clip_on=clip,
         markeredgewidth=0.4 if exact else 0.7,
         zorder=4 if exact else 2.5,
         label="evaluations" if exact else "evaluations elsewhere",

@@ -58,13 +58,14 @@ def _draw_mean(ax: Axes, view: Map, mean: np.ndarray, span: tuple[float, float])
 
 
 def _draw_points(ax: Axes, view: Map) -> Entries:
+    """Unclipped: a map ends where its parameters end, and many a point lies there."""
     entries: Entries = []
     if view.data:
         x = places(view.x, [each.x for each in view.data])
         y = places(view.y, [each.y for each in view.data])
-        marks = draw_data(ax, x, y, view.exact)
+        marks = draw_data(ax, x, y, view.exact, clip=False)
         entries.append((marks, str(marks.get_label())))
     for mark, look, label in ((view.nominal, F, NOMINAL), (view.robust, G, ROBUST)):
         (x_at,), (y_at,) = places(view.x, [mark.x]), places(view.y, [mark.y])
-        entries.append((draw_optimum(ax, x_at, y_at, look, label), label))
+        entries.append((draw_optimum(ax, x_at, y_at, look, label, clip=False), label))
     return entries

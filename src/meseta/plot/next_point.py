@@ -3,9 +3,10 @@
 from matplotlib.axes import Axes
 
 from meseta.plot.look import FAINT, INK, WIDTH
-from meseta.plot.scale import places, set_x
-from meseta.plot.sheet import own_axes, set_legend
+from meseta.plot.scale import SIDE, places, set_x
+from meseta.plot.sheet import Entries, own_axes, set_legend
 from meseta.plot.words import UNNAMED, plain
+from meseta.views.axis import Axis
 from meseta.views.landscape import NextPoint
 from meseta.views.terms import Terms
 
@@ -19,15 +20,20 @@ def acquisition(view: NextPoint, terms: Terms = UNNAMED, ax: Axes | None = None)
             "methods that have a model"
         )
     ax = own_axes(ax, height=1.7)
-    x = places(view.axis, view.axis.values)
-    (chosen,) = places(view.axis, [view.params[view.axis.name]])
-    if view.axis.scale == "choices":
+    set_legend(ax, draw_acquisition(ax, view, view.axis, terms))
+    return ax
+
+
+def draw_acquisition(ax: Axes, view: NextPoint, axis: Axis, terms: Terms) -> Entries:
+    """All but the legend."""
+    x = places(axis, axis.values)
+    (chosen,) = places(axis, [view.params[axis.name]])
+    if axis.scale == "choices":
         ax.bar(x, view.acquisition, width=0.5, color=FAINT, label="acquisition")
     else:
         ax.plot(x, view.acquisition, color=INK, linewidth=WIDTH, label="acquisition")
     line = ax.axvline(chosen, color=INK, linewidth=0.9, linestyle=":", label="next evaluation")
-    ax.margins(x=0.02)
-    set_x(ax, view.axis, terms)
+    ax.margins(x=SIDE)
+    set_x(ax, axis, terms)
     ax.set_ylabel(plain(f"acquisition ({view.method})"))
-    set_legend(ax, [(line, "next evaluation")])
-    return ax
+    return [(line, "next evaluation")]

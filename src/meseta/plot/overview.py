@@ -1,8 +1,8 @@
 """The landscape as a whole, in the form that suits the number of parameters."""
 
 from meseta.plot.maps import over
-from meseta.plot.next_point import acquisition
-from meseta.plot.sheet import COLUMN, PER_ROW, Sheet, new_grid, new_sheet, set_common_legend
+from meseta.plot.next_point import draw_acquisition
+from meseta.plot.sheet import COLUMN, Sheet, new_grid, new_sheet, set_common_legend
 from meseta.plot.slices import draw_slice
 from meseta.plot.words import UNNAMED, of_value
 from meseta.views.landscape import Landscape, NextPoint, Slice
@@ -30,11 +30,13 @@ def landscape(view: Landscape | Report, terms: Terms | None = None) -> Sheet:
 def _one(view: Slice, next_point: NextPoint | None, terms: Terms) -> Sheet:
     if next_point is None or next_point.axis is None:
         sheet, (upper,) = new_sheet(1, 1, (COLUMN, 2.7))
+        entries = draw_slice(upper, view, terms)
     else:
-        ratios = {"height_ratios": (2.2, 1)}
-        sheet, (upper, lower) = new_sheet(2, 1, (COLUMN, 3.9), sharex=True, **ratios)
-        acquisition(next_point, terms, lower)
-    entries = draw_slice(upper, view, terms)
+        heights = {"height_ratios": (2.2, 1)}
+        sheet, (upper, lower) = new_sheet(2, 1, (COLUMN, 3.9), sharex=True, **heights)
+        entries = draw_slice(upper, view, terms)
+        entries += draw_acquisition(lower, next_point, next_point.axis, terms)
+        upper.set_xlabel("")
     upper.set_ylabel(of_value(terms))
     set_common_legend(sheet, entries, columns=2)
     return sheet
@@ -42,10 +44,7 @@ def _one(view: Slice, next_point: NextPoint | None, terms: Terms) -> Sheet:
 
 def _many(slices: tuple[Slice, ...], terms: Terms) -> Sheet:
     """Along each parameter, the others as in the robust optimum."""
-    sheet, axes = new_grid(len(slices))
-    for number, (ax, view) in enumerate(zip(axes, slices, strict=True)):
-        entries = draw_slice(ax, view, terms)
-        if number % PER_ROW == 0:
-            ax.set_ylabel(of_value(terms))
-    set_common_legend(sheet, entries, columns=PER_ROW)
+    sheet, axes = new_grid(len(slices), of_value(terms))
+    entries = [draw_slice(ax, view, terms) for ax, view in zip(axes, slices, strict=True)]
+    set_common_legend(sheet, entries[0], columns=3)
     return sheet

@@ -12,7 +12,8 @@ from meseta.plot.words import of_choice, of_parameter
 from meseta.views.axis import Axis
 from meseta.views.terms import Terms
 
-ROOM = 26  # letters that stand side by side under a narrow axes
+SIDE = 0.03  # of the width, left and right of a range: half a mark
+ROOM = 32  # letters that stand side by side under a narrow axes
 
 
 def places(axis: Axis, values: Iterable[Value]) -> list[float]:

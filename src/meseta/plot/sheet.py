@@ -55,12 +55,14 @@ def new_sheet(
     return sheet, [_sized(ax) for ax in grid.flat]
 
 
-def new_grid(count: int) -> tuple[Sheet, list[Axes]]:
-    """Small multiples that share the axis of values."""
-    columns = min(count, PER_ROW)
+def new_grid(count: int, value: str) -> tuple[Sheet, list[Axes]]:
+    """Small multiples that share the axis of values, and its label."""
+    columns = 2 if count == 4 else min(count, PER_ROW)
     rows = -(-count // columns)
     width = COLUMN if columns == 1 else PAGE
     sheet, axes = new_sheet(rows, columns, (width, 0.6 + 1.9 * rows), sharey=True)
+    for ax in axes[::columns]:
+        ax.set_ylabel(value)
     for ax in axes[count:]:
         ax.remove()
     return sheet, axes[:count]
@@ -104,12 +106,12 @@ Entries = list[tuple[Artist | tuple[Artist, ...] | Container, str]]
 
 def set_legend(ax: Axes, entries: Entries, columns: int = 2) -> None:
     """Above an axes of ours, where it hides nothing; on the user's, where it hides least."""
-    place: dict[str, Any] = {"loc": "best"}
+    place: dict[str, Any] = {}
     if isinstance(ax.figure, Sheet):
         place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
-        place |= {"columnspacing": 1.2, "borderaxespad": 0.3}
+        place |= {"columnspacing": 1.2, "borderaxespad": 0.3, "frameon": False}
     handles, labels = zip(*entries, strict=True)
-    ax.legend(handles, labels, frameon=False, fontsize=small_type(ax), **place)
+    ax.legend(handles, labels, fontsize=small_type(ax), **place)
 
 
 def set_common_legend(sheet: Sheet, entries: Entries, columns: int) -> None:

@@ -1,6 +1,7 @@
 """f and g along one parameter, the others as in the robust optimum."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -15,7 +16,7 @@ from meseta.plot.look import (
     draw_optimum,
     sure_of,
 )
-from meseta.plot.scale import places, set_x
+from meseta.plot.scale import SIDE, is_discrete, places, set_x
 from meseta.plot.sheet import Entries, own_axes, set_legend
 from meseta.plot.words import F_OF_X, G_OF_X, NOMINAL, ROBUST, UNNAMED, of_value, plain
 from meseta.views.estimate import BAND
@@ -44,7 +45,7 @@ def draw_slice(ax: Axes, view: Slice, terms: Terms) -> Entries:
     x = np.array(places(view.axis, view.axis.values))
     (nominal,), (robust,) = (places(view.axis, [mark.x]) for mark in (view.nominal, view.robust))
     at = places(view.axis, [each.x for each in view.data])
-    draw = draw_bars if apart else draw_band
+    draw = draw_bars if apart else partial(draw_band, dots=is_discrete(view.axis))
     entries: Entries = [
         (draw(ax, x - aside, *_belief(view.f_mean, view.f_std), F, F_OF_X), F_OF_X),
         (draw(ax, x + aside, *_belief(view.g_mean, view.g_std), G, G_OF_X), G_OF_X),
@@ -55,7 +56,7 @@ def draw_slice(ax: Axes, view: Slice, terms: Terms) -> Entries:
     if view.data:
         marks = draw_data(ax, at, [each.value for each in view.data], view.exact)
         entries.append((marks, str(marks.get_label())))
-    ax.margins(x=0.02)
+    ax.margins(x=SIDE)
     set_x(ax, view.axis, terms)
     return entries
 

@@ -9,14 +9,15 @@ from matplotlib.colors import Normalize
 
 from meseta.plot.look import COLOURS, INK
 from meseta.plot.scale import places, set_x
-from meseta.plot.sheet import PER_ROW, Sheet, draw_colour_bar, new_grid, set_common_legend
+from meseta.plot.sheet import Sheet, draw_colour_bar, new_grid, set_common_legend
 from meseta.plot.words import UNNAMED, of_value
 from meseta.views.axis import Axis
 from meseta.views.report import Report
 from meseta.views.search import Evaluation, Search
 from meseta.views.terms import Terms
 
-STATES = {"failed": "x", "pending": "|"}  # those without a value, and their marks
+STATES = {"failed": "x", "pending": "o"}  # those without a value, and their marks
+FOOT = 0.04  # of the height of an axes
 
 
 def evaluations(
@@ -37,15 +38,13 @@ def evaluations(
     # of two axes of one name the first counts
     known = {axis.name: axis for axis in reversed([*axes])}
     names = list(view.evaluations[0].params)
-    sheet, panels = new_grid(len(names))
+    sheet, panels = new_grid(len(names), of_value(terms))
     numbers = Normalize(0, max(1, *(each.number for each in view.evaluations)))
     marks: dict[str, Artist] = {}
-    for number, (ax, name) in enumerate(zip(panels, names, strict=True)):
+    for ax, name in zip(panels, names, strict=True):
         axis = known.get(name) or _axis(name, view.evaluations)
         marks |= _draw_values(ax, axis, view.evaluations, numbers)
         set_x(ax, axis, terms)
-        if number % PER_ROW == 0:
-            ax.set_ylabel(of_value(terms))
     draw_colour_bar(sheet, panels, numbers, "trial")
     if marks:
         set_common_legend(sheet, [(mark, label) for label, mark in marks.items()], len(marks))
@@ -75,13 +74,12 @@ def _draw_values(
         linewidths=0.4,
         zorder=3,
     )
+    ax.margins(y=0.12)  # room at the foot for trials without a value
     below: dict[str, Artist] = {}
     for state, marker in STATES.items():
         at = places(axis, [row.params[axis.name] for row in rows if row.state == state])
         if at:
-            across = ax.get_xaxis_transform()  # at the foot: there is no value
-            style: dict[str, Any] = {"transform": across, "clip_on": False, "color": INK}
-            (below[state],) = ax.plot(
-                at, [0.0] * len(at), marker, markersize=4, markeredgewidth=0.9, **style
-            )
+            style: dict[str, Any] = {"markersize": 4, "markerfacecolor": "none", "color": INK}
+            style |= {"markeredgewidth": 0.8, "transform": ax.get_xaxis_transform()}
+            (below[state],) = ax.plot(at, [FOOT] * len(at), marker, label=state, **style)
     return below

@@ -34,6 +34,10 @@ def entry(text: str) -> str:
     return f" {shown}" if shown.startswith("_") else shown
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    return f"{100 * share:.{decimals}f} %"
+
+
 def named(name: str, unit: str) -> str:
     """The label of an axis: "angle (deg)"."""
     return plain(f"{name} ({unit})" if unit else name)
