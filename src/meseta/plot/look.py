@@ -55,7 +55,7 @@ def draw_band(
     """A line within its band: what a legend shows for both. Dots: there is nothing in between."""
     band = ax.fill_between(x, low, high, color=look.colour, alpha=BAND_OPACITY, linewidth=0)
     style: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "linewidth": WIDTH}
-    (line,) = ax.plot(x, mean, "." if dots else "", label=label, **style)
+    (line,) = ax.plot(x, mean, marker="." if dots else "", label=label, **style)
     return band, line
 
 
