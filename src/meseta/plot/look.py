@@ -63,8 +63,11 @@ def draw_bars(
     ax: Axes, x: Points, mean: Points, low: Points, high: Points, look: Look, label: str
 ) -> Container:
     """Means with error bars, for what has no order."""
-    style: dict[str, Any] = {"fmt": "_", "color": look.colour, "markersize": 7, "capsize": 2}
-    style |= {"elinewidth": WIDTH, "markeredgewidth": WIDTH}
+    style: dict[str, Any] = {"fmt": "s", "color": look.colour, "markersize": 4, "capsize": 2}
+    style |= {
+        "elinewidth": WIDTH,
+        "markerfacecolor": look.colour if look.dashes == "-" else "white",
+    }
     bars = ax.errorbar(x, mean, yerr=[mean - low, high - mean], label=label, **style)
     for part in bars.lines[2]:
         part.set_linestyle(look.dashes)
