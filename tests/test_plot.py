@@ -414,6 +414,12 @@ def test_a_report_knows_terms_and_scales():
     assert figure.axes[1].get_xlabel() == "rate (1/s)"
 
 
+def test_evaluations_of_which_none_has_finished():
+    rows = tuple(replace(row, value=None, state="pending") for row in search_of().evaluations[:1])
+    figure = rendered(plot.evaluations(replace(search_of(), evaluations=rows), TERMS))
+    assert texts(figure.legends[0]) == ["pending"]
+
+
 def test_no_evaluation_is_refused():
     with pytest.raises(ValueError, match="no evaluation to draw"):
         plot.evaluations(Search(None, (), None, (), ()))

@@ -64,10 +64,8 @@ def draw_bars(
 ) -> Container:
     """Means with error bars, for what has no order."""
     style: dict[str, Any] = {"fmt": "s", "color": look.colour, "markersize": 4, "capsize": 2}
-    style |= {
-        "elinewidth": WIDTH,
-        "markerfacecolor": look.colour if look.dashes == "-" else "white",
-    }
+    face = look.colour if look.dashes == "-" else "white"  # dashes hardly show in short bars
+    style |= {"elinewidth": WIDTH, "markerfacecolor": face}
     bars = ax.errorbar(x, mean, yerr=[mean - low, high - mean], label=label, **style)
     for part in bars.lines[2]:
         part.set_linestyle(look.dashes)

@@ -9,12 +9,12 @@ from meseta.plot.look import COLOURS, F, G, draw_data, draw_optimum
 from meseta.plot.scale import borders, is_discrete, places, set_x, set_y
 from meseta.plot.sheet import (
     PAGE,
+    TYPE,
     Entries,
     Sheet,
     draw_colour_bar,
     new_sheet,
     set_common_legend,
-    set_title,
 )
 from meseta.plot.words import F_OF_X, G_OF_X, NOMINAL, ROBUST, UNNAMED, of_value
 from meseta.views.landscape import Map
@@ -31,7 +31,7 @@ def over(view: Map, terms: Terms = UNNAMED) -> Sheet:
     for ax, mean, title in zip(axes, means, (F_OF_X, G_OF_X), strict=True):
         _draw_mean(ax, view, mean, span)
         entries = _draw_points(ax, view)
-        set_title(ax, title)
+        ax.set_title(title, fontsize=TYPE)
         set_x(ax, view.x, terms)
     set_y(axes[0], view.y, terms)
     set_common_legend(sheet, entries, columns=len(entries))

@@ -96,10 +96,6 @@ def small_type(ax: Axes) -> float | None:
     return SMALL if isinstance(ax.figure, Sheet) else None
 
 
-def set_title(ax: Axes, text: str) -> None:
-    ax.set_title(text, fontsize=TYPE if isinstance(ax.figure, Sheet) else None)
-
-
 # What a legend shows, and its text.
 Entries = list[tuple[Artist | tuple[Artist, ...] | Container, str]]
 
