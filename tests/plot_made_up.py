@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from meseta.views.axis import Axis
 from meseta.views.estimate import Between, Estimate
-from meseta.views.landscape import Landscape, Map, Mark, NextPoint, Observation, Slice
+from meseta.views.landscape import Landscape, Map, Mark, Observation, Slice
+from meseta.views.next_point import NextPoint
 from meseta.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.views.report import Report
 from meseta.views.search import Evaluation, LeaveOneOut, Progress, Search

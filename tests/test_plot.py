@@ -16,7 +16,8 @@ from meseta.plot.slices import ASIDE
 from meseta.plot.words import F_OF_X, G_OF_X
 from meseta.views.axis import Axis
 from meseta.views.estimate import BAND, Estimate
-from meseta.views.landscape import Landscape, NextPoint
+from meseta.views.landscape import Landscape
+from meseta.views.next_point import NextPoint
 from meseta.views.search import Progress, Search
 from meseta.views.terms import Terms
 from meseta.views.tolerances import Tolerances

@@ -7,7 +7,7 @@ from meseta.plot.scale import SIDE, places, set_x
 from meseta.plot.sheet import Entries, own_axes, set_legend
 from meseta.plot.words import UNNAMED, plain
 from meseta.views.axis import Axis
-from meseta.views.landscape import NextPoint
+from meseta.views.next_point import NextPoint
 from meseta.views.terms import Terms
 
 

@@ -5,7 +5,8 @@ from meseta.plot.next_point import draw_acquisition
 from meseta.plot.sheet import COLUMN, Sheet, new_grid, new_sheet, set_common_legend
 from meseta.plot.slices import draw_slice
 from meseta.plot.words import UNNAMED, of_value
-from meseta.views.landscape import Landscape, NextPoint, Slice
+from meseta.views.landscape import Landscape, Slice
+from meseta.views.next_point import NextPoint
 from meseta.views.report import Report
 from meseta.views.terms import Terms
 
