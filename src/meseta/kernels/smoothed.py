@@ -196,7 +196,7 @@ class Waves:
     def __call__(
         self, x: Float[Tensor, "m d"]
     ) -> tuple[Float[Tensor, "m features"], Float[Tensor, "m features"]]:
-        factors = [part(x[:, dims]).tensorown_and_shared(2, -1) for dims, part in self.others]
+        factors = [part(x[:, dims]).tensor_split(2, -1) for dims, part in self.others]
         if self.shifted:
             phase = x[:, self.shifted] @ self.omega.T
             factors.append((phase.cos(), phase.sin()))
