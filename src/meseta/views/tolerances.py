@@ -74,8 +74,8 @@ def _remarks(subject: Subject, names: list[str]) -> tuple[str, ...]:
     if not shared:
         return ()
     return (
-        f"The noise of {', '.join(shared)} moves them together; here the part of each is made wider "
-        "or narrower by itself, and stays in step with the others.",
+        f"The noise of {', '.join(shared)} moves them together; here the part of each is made "
+        "wider or narrower by itself, and stays in step with the others.",
     )
 
 
