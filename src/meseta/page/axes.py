@@ -39,7 +39,8 @@ def layout_of(axis: Axis, terms: Terms, points: Iterable[Value] = ()) -> dict[st
             "range": [-0.5, len(order) - 0.5],
         }
     ends = _ends(axis, points)
-    return {"title": title, "type": axis.scale} | ({"range": ends} if ends else {})
+    layout = {"title": title, "type": axis.scale, "exponentformat": "power"}
+    return layout | ({"range": ends} if ends else {})
 
 
 def _ends(axis: Axis, points: Iterable[Value]) -> list[float] | None:

@@ -19,6 +19,9 @@ from meseta.page.words import counts, summary
 from meseta.views.report import Report
 
 
+MOST_LINES = 3  # of noise in the head, before they are run together
+
+
 @dataclass(frozen=True)
 class Tab:
     key: str
@@ -63,7 +66,8 @@ def _tabs(report: Report) -> list[Tab]:
 
 def _header(report: Report) -> Markup:
     terms = report.terms
-    noise = [element("div", f"{whose}: {law}") for whose, law in report.noise]
+    laws = [f"{whose}: {law}" for whose, law in report.noise]
+    noise = [element("div", law) for law in laws] if len(laws) <= MOST_LINES else "; ".join(laws)
     facts: tuple[tuple[str, Child], ...] = (
         ("Evaluations", counts(report)),
         ("Method", report.method),

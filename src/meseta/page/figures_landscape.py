@@ -48,8 +48,10 @@ def slice_figure(slice_: Slice, terms: Terms, next_point: NextPoint | None = Non
         height=400,
         xaxis=layout_of(axis, terms, [slice_.robust.x, *(each.x for each in slice_.data)]),
         yaxis={"title": {"text": value_title(terms)}},
-        **({"scattermode": "group"} if choices else {}),
     )
+    if choices:
+        # beside each other; plotly would let such an axis begin at zero
+        figure.update_layout(scattermode="group", yaxis={"range": _reach(slice_)})
     if next_point is not None and next_point.axis is not None:
         _add_acquisition(figure, next_point, next_point.axis, terms)
     return figure
@@ -196,6 +198,16 @@ def _add_acquisition(figure: go.Figure, next_point: NextPoint, axis: Axis, terms
         yaxis2={"domain": [0.0, 0.24], "title": {"text": "acquisition"}, "rangemode": "tozero"},
         xaxis={"anchor": "y2"},
     )
+
+
+def _reach(slice_: Slice) -> list[float]:
+    """From the lowest to the highest thing that is drawn, with some room."""
+    rows = ((slice_.f_mean, slice_.f_std), (slice_.g_mean, slice_.g_std))
+    pairs = [pair for means, stds in rows for pair in zip(means, stds, strict=True)]
+    ends = [m + sign * BAND * s for m, s in pairs for sign in (-1, 1)]
+    ends += [each.value for each in slice_.data] + [slice_.robust.y, slice_.nominal.y]
+    room = 0.05 * (max(ends) - min(ends)) or 1.0
+    return [min(ends) - room, max(ends) + room]
 
 
 def _nearest(axis: Axis, at: Value) -> int:

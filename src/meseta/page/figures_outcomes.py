@@ -20,26 +20,16 @@ def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:
     for name, look, outcomes, shares in rows:
         _add_steps(figure, both.edges, shares, name, look, terms)
         _add_strip(figure, outcomes, name, look, terms)
-    for limit, words, side in (
-        (terms.at_least, "at least", "right"),
-        (terms.at_most, "at most", "left"),
+    ends = _ends(both, terms)
+    for limit, words, right in (
+        (terms.at_least, "at least", True),
+        (terms.at_most, "at most", False),
     ):
-        if limit is None:
-            continue
-        figure.add_vline(x=limit, line={"color": LIGHT.ink, "width": 1.5, "dash": "dot"})
-        figure.add_annotation(
-            x=limit,
-            xanchor="left" if side == "right" else "right",
-            y=1,
-            yref="paper",
-            yanchor="top",
-            text=label(f"{words} {number(limit, terms.unit)}"),
-            showarrow=False,
-            xshift=4 if side == "right" else -4,
-        )
+        if limit is not None:
+            _add_limit(figure, limit, f"{words} {number(limit, terms.unit)}", right, ends)
     figure.update_layout(
         height=440,
-        xaxis={"title": {"text": value_title(terms)}, "anchor": "y2"},
+        xaxis={"title": {"text": value_title(terms)}, "anchor": "y2", "range": list(ends)},
         yaxis={
             "title": {"text": "share of outcomes"},
             "domain": [0.3, 1.0],
@@ -56,6 +46,39 @@ def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:
         },
     )
     return figure
+
+
+def _ends(both: OutcomesOfBoth, terms: Terms) -> tuple[float, float]:
+    """Of the axis: as far as limits reach, unless outcomes would shrink to a corner."""
+    low, high = both.edges[0], both.edges[-1]
+    room = 0.5 * (high - low)
+    limits = [v for v in (terms.at_least, terms.at_most) if v is not None]
+    near = [v for v in limits if low - room <= v <= high + room]
+    margin = 0.03 * (high - low)
+    return min([low, *near]) - margin, max([high, *near]) + margin
+
+
+def _add_limit(
+    figure: go.Figure, limit: float, words: str, right: bool, ends: tuple[float, float]
+) -> None:
+    """Of the specification: a line with its words to the right or left; far away the words only."""
+    if ends[0] <= limit <= ends[1]:
+        figure.add_vline(x=limit, line={"color": LIGHT.ink, "width": 1.5, "dash": "dot"})
+        text, at = label(words), limit
+    elif limit > ends[1]:
+        text, at, right = f"{label(words)} →", ends[1], False
+    else:
+        text, at, right = f"← {label(words)}", ends[0], True
+    figure.add_annotation(
+        x=at,
+        xanchor="left" if right else "right",
+        xshift=4 if right else -4,
+        y=1,
+        yref="paper",
+        yanchor="top",
+        text=text,
+        showarrow=False,
+    )
 
 
 def _add_steps(

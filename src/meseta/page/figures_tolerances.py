@@ -15,6 +15,7 @@ from meseta.views.terms import Terms
 from meseta.views.tolerances import Tolerance
 
 MOST_LINES = 6  # of those that matter most: more would be a tangle, and colours run out
+MOST_BANDS = 3  # bands of more lines would hide each other
 FACTOR = "noise, as a multiple of today's"
 
 
@@ -38,6 +39,7 @@ def best_figure(each: Sequence[Tolerance], terms: Terms) -> go.Figure:
             by_name[tolerance.name],
             _hovers(tolerance, terms),
             markers=True,
+            band=len(each) <= MOST_BANDS,
         )
     figure.update_layout(
         height=420,

@@ -26,11 +26,11 @@ def plain(value: float, digits: int = 5) -> str:
     return f"{_trimmed(_fixed(value / 10.0**power, digits - 1))}·{_ten_to(power)}"
 
 
-def setting(value: Value, unit: str = "") -> str:
+def setting(value: Value, unit: str = "", digits: int = 6) -> str:
     """What a parameter is set to; choices as they are called."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    return with_unit(_signed(str(value)) if isinstance(value, int) else plain(value, 6), unit)
+    return with_unit(_signed(str(value)) if isinstance(value, int) else plain(value, digits), unit)
 
 
 def number(value: float, unit: str = "") -> str:

@@ -106,12 +106,17 @@ def _fit(fit: LeaveOneOut, terms: Terms) -> Markup:
         f"{percent(fit.covered)} lie within their 95 % interval.",
         "Each point is an evaluation as the model would have predicted it had it not known it; "
         "points near the diagonal, with bars that reach it, speak for the model.",
+        "small",
     )
     return element(
         "section",
         element("h3", "How well the model predicts"),
-        figure,
-        table("Each value left out once", ("", "Left out"), rows),
+        element(
+            "div",
+            figure,
+            table("Each value left out once, and predicted from the others", ("", "Result"), rows),
+            class_="grid",
+        ),
     )
 
 

@@ -2,6 +2,7 @@
 
 from meseta.page.axes import axes_of
 from meseta.page.figures_tolerances import (
+    MOST_BANDS,
     MOST_LINES,
     best_figure,
     halving_figure,
@@ -9,7 +10,7 @@ from meseta.page.figures_tolerances import (
     movement_figure,
 )
 from meseta.page.markup import Markup, element, together
-from meseta.page.numbers import UNKNOWN, estimate, number, percent_between
+from meseta.page.numbers import SPACE, estimate, number, percent_between, plain, with_unit
 from meseta.page.plot import plot
 from meseta.page.tables import remark, table
 from meseta.views.report import Report
@@ -81,20 +82,19 @@ def _std(tolerance: Tolerance, terms: Terms) -> Markup:
 def _slope(tolerance: Tolerance, terms: Terms) -> str:
     if tolerance.slope is None:
         return "of a choice: none"
-    unit = terms.unit_of(tolerance.name)
-    per = f"{terms.unit or '1'}/({unit})" if unit else terms.unit
-    text = number(tolerance.slope, per)
-    return text if unit or text == UNKNOWN else f"{text} per unit"
+    per = terms.unit_of(tolerance.name) or "unit"
+    return f"{with_unit(plain(tolerance.slope, 3), terms.unit)} per{SPACE}{per}"
 
 
 def _worth(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
     most = "" if len(each) <= MOST_LINES else f" Shown are the {MOST_LINES} that matter most."
+    bands = " Bands are 95 % intervals." if len(each) <= MOST_BANDS else ""
     overview = plot(
         best_figure(each, terms),
         f"The worth of the best design against the size of each noise, from none to double: "
         f"{'; '.join(_ends(tolerance, terms) for tolerance in each[:MOST_LINES])}.",
         "Each line shows what the best design is worth as the noise of one parameter shrinks to "
-        f"nothing (0) or doubles (2); the steepest line is the tolerance to care about.{most}",
+        f"nothing (0) or doubles (2); the steepest line is the tolerance to care about.{bands}{most}",
     )
     small = [
         plot(

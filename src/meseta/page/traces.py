@@ -34,20 +34,22 @@ def add_band(
     look: Look,
     hover: Sequence[str],
     markers: bool = False,
+    band: bool = True,
 ) -> None:
-    """A line within the 95 % that are believed."""
-    lower, upper = _band(mean, std)
-    figure.add_scatter(
-        x=[*x, *reversed(x)],
-        y=[*upper, *reversed(lower)],
-        fill="toself",
-        fillcolor=translucent(look.color),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=name,
-    )
+    """A line within the 95 % that are believed; without `band` these are for hovering alone."""
+    if band:
+        lower, upper = _band(mean, std)
+        figure.add_scatter(
+            x=[*x, *reversed(x)],
+            y=[*upper, *reversed(lower)],
+            fill="toself",
+            fillcolor=translucent(look.color),
+            line={"width": 0},
+            mode="lines",
+            hoverinfo="skip",
+            showlegend=False,
+            legendgroup=name,
+        )
     figure.add_scatter(
         x=list(x),
         y=list(mean),

@@ -50,7 +50,7 @@ def _settings(answer: Answer, terms: Terms) -> str:
     params = answer.robust.params
     if len(params) > MOST_SETTINGS:
         return f"the {len(params)} parameters of the robust optimum (below)"
-    parts = [f"{name} at {setting(v, terms.unit_of(name))}" for name, v in params.items()]
+    parts = [f"{name} at {setting(v, terms.unit_of(name), 4)}" for name, v in params.items()]
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
