@@ -10,14 +10,13 @@ from plotly.offline import get_plotlyjs
 
 from meseta.page.answer_tab import answer_tab
 from meseta.page.landscape_tab import landscape_tab
-from meseta.page.library import packed
 from meseta.page.markup import Child, Markup, element
+from meseta.page.packing import packed_library
 from meseta.page.search_tab import search_tab
 from meseta.page.theme import DARK, FONT, LIGHT, custom_properties, in_the_dark, template
 from meseta.page.tolerances_tab import tolerances_tab
 from meseta.page.words import counts, summary
 from meseta.views.report import Report
-
 
 MOST_LINES = 3  # of noise in the head, before they are run together
 
@@ -46,7 +45,7 @@ def document(report: Report) -> str:
         _header(report),
         element("main", _tablist(tabs) if len(tabs) > 1 else None, [_panel(t, tabs) for t in tabs]),
         element("script", Markup(_themes()), type="application/json", id="themes"),
-        element("script", Markup(packed()), type="text/plain", id="library"),
+        element("script", packed_library(), type="text/plain", id="library"),
         element("script", Markup(script)),
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"

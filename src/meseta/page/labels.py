@@ -6,7 +6,7 @@ from meseta.page.numbers import setting
 from meseta.parameters import Value
 from meseta.views.terms import Terms
 
-LONGEST = 40  # characters of a label, beyond which the plot would have no room
+LONGEST = 32  # characters of a label, beyond which the plot would have no room
 
 
 def label(text: str, longest: int = LONGEST) -> str:
@@ -19,7 +19,7 @@ def label(text: str, longest: int = LONGEST) -> str:
 
 def named(name: str, unit: str, longest: int = LONGEST) -> str:
     """The title of an axis."""
-    return f"{label(name, longest)} ({label(unit, 16)})" if unit else label(name, longest)
+    return f"{label(name, longest)} ({label(unit, 12)})" if unit else label(name, longest)
 
 
 def value_title(terms: Terms) -> str:

@@ -103,8 +103,8 @@ def _map(map_: Map, terms: Terms) -> Markup:
             plot(
                 in_use,
                 f"Map of {terms.value} in use over {x} and {y}. {where}",
-                "In use (g): the same under the noise, in the same colours; where the two maps differ, "
-                "the noise matters.",
+                "In use (g): the same under the noise, in the same colours; where the two maps "
+                "differ, the noise matters.",
                 "small",
             ),
             class_="grid pair",

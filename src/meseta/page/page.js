@@ -53,7 +53,8 @@
   const plots = [...document.querySelectorAll(".plot")].map((figure) => ({
     figure,
     chart: figure.querySelector(".chart"),
-    text: figure.querySelector("script").textContent,
+    packed: figure.querySelector("script").textContent,
+    text: null, // its data and layout, once inflated
     drawn: null, // the theme and width it is drawn for
   }));
 
@@ -89,9 +90,8 @@
     plots.filter(visible).forEach(draw);
   }
 
-  async function inflated() {
-    const packed = window.atob(document.getElementById("library").textContent);
-    const bytes = Uint8Array.from(packed, (character) => character.charCodeAt(0));
+  async function inflated(packed) {
+    const bytes = Uint8Array.from(window.atob(packed), (character) => character.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
     return new Response(stream).text();
   }
@@ -103,8 +103,10 @@
     }
     root.classList.add("with-plots");
     const script = document.createElement("script");
-    script.textContent = await inflated();
+    script.textContent = await inflated(document.getElementById("library").textContent);
     document.head.append(script);
+    // all of them now: printing does not wait
+    await Promise.all(plots.map(async (plot) => { plot.text = await inflated(plot.packed); }));
     if (!window.Plotly) throw new Error("this browser does not let them run");
     plotly = window.Plotly;
     redraw();

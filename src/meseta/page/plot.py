@@ -7,6 +7,7 @@ from typing import Any, Literal
 import plotly.graph_objects as go
 
 from meseta.page.markup import Markup, element
+from meseta.page.packing import packed
 
 DIGITS = 6  # of plotted numbers, beyond what their common offset takes
 
@@ -18,20 +19,16 @@ def plot(
     plain = figure.to_plotly_json()
     layout = dict(plain["layout"])
     layout.pop("template", None)  # that of the theme takes its place
-    data = _embedded({"data": plain["data"], "layout": layout})
+    data = packed(_json({"data": plain["data"], "layout": layout}))
     chart = element(
         "div", class_="chart", role="img", aria_label=summary, style=f"height: {layout['height']}px"
     )
-    script = element("script", data, type="application/json")
+    script = element("script", data, type="text/plain")
     return element("figure", chart, script, element("figcaption", caption), class_=f"plot {size}")
 
 
-def _embedded(value: object) -> Markup:
-    """JSON that no HTML parser takes for anything else: < > & are written as \\u003c and so on."""
-    text = json.dumps(_short(value), allow_nan=False, separators=(",", ":"), ensure_ascii=True)
-    for character in "<>&":
-        text = text.replace(character, f"\\u{ord(character):04x}")
-    return Markup(text)
+def _json(value: object) -> str:
+    return json.dumps(_short(value), allow_nan=False, separators=(",", ":"))
 
 
 def _short(value: Any) -> Any:

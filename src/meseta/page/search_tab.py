@@ -169,8 +169,8 @@ def _evaluations(report: Report) -> Markup:
         plot(
             evaluated_figure(axis, evaluations, terms),
             f"{name} of every trial, in their order; {report.failed} failed.",
-            f"Each point is a trial: where {name} was, and by its colour what came out (hover for "
-            "the number); crosses failed, open circles are pending.",
+            f"Each point is a trial: where {name} was, and by its colour what {terms.value} came "
+            "out; crosses failed, open circles are pending.",
             "small",
         )
         for name, axis in axes_of(report).items()

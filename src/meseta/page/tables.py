@@ -20,7 +20,7 @@ def table(
     ]
     inner = element(
         "table",
-        element("caption", caption),
+        element("caption", element("span", caption)),
         element("thead", element("tr", heads)),
         element("tbody", body),
     )

@@ -109,7 +109,8 @@ def template(palette: Palette) -> dict[str, Any]:
             "margin": {"l": 48, "r": 16, "t": 16, "b": 40},
             "legend": {
                 "orientation": "h",
-                "x": 0,
+                "xref": "container",  # all of the width, on a phone as well
+                "x": 0.01,
                 "y": 1.02,
                 "yanchor": "bottom",
                 "bgcolor": "rgba(0, 0, 0, 0)",

@@ -94,7 +94,8 @@ def _worth(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
         f"The worth of the best design against the size of each noise, from none to double: "
         f"{'; '.join(_ends(tolerance, terms) for tolerance in each[:MOST_LINES])}.",
         "Each line shows what the best design is worth as the noise of one parameter shrinks to "
-        f"nothing (0) or doubles (2); the steepest line is the tolerance to care about.{bands}{most}",
+        "nothing (0) or doubles (2); the steepest line is the tolerance to care about."
+        f"{bands}{most}",
     )
     small = [
         plot(
