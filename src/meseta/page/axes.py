@@ -63,7 +63,7 @@ def _ends(axis: Axis, points: Iterable[Value]) -> list[float] | None:
 
 def _choices(axis: Axis) -> dict[str, str]:
     """What each is called: numbered where another one, such as 1 beside "1", is called the same."""
-    names = [label(str(value) if str(value).strip() else repr(value), 24) for value in axis.values]
+    names = [label(str(value) if str(value).strip() else repr(value), 20) for value in axis.values]
     numbered = [
         f"{name} [{i}]" if names.count(name) > 1 else name for i, name in enumerate(names, start=1)
     ]

@@ -18,6 +18,8 @@ from meseta.page.tolerances_tab import tolerances_tab
 from meseta.page.words import counts, summary
 from meseta.views.report import Report
 
+# before anything is painted: what is meant for readers without scripts does not flash up
+AT_ONCE = 'document.documentElement.classList.add("scripted");'
 MOST_LINES = 3  # of noise in the head, before they are run together
 
 
@@ -38,6 +40,7 @@ def document(report: Report) -> str:
         element("meta", name="color-scheme", content="light dark"),
         element("title", report.terms.title),
         element("style", Markup(_style())),
+        element("script", Markup(AT_ONCE)),
     )
     tabs = _tabs(report)
     body = element(
@@ -85,10 +88,9 @@ def _header(report: Report) -> Markup:
         element("p", terms.note, class_="note") if terms.note else None,
         element("dl", [element("div", element("dt", n), element("dd", v)) for n, v in facts]),
         element(
-            "noscript",
-            element(
-                "p", "The plots need JavaScript; all tables and texts are below.", class_="notice"
-            ),
+            "p",
+            "The plots need JavaScript; all tables and texts are below.",
+            class_="notice unscripted",
         ),
         element("p", class_="notice", id="without-plots", role="status", hidden=True),
     )
@@ -151,8 +153,8 @@ def _themes() -> str:
 
 
 def _policy(script: str) -> str:
-    """Nothing is loaded, and no script runs but the page's own two."""
-    hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (script, get_plotlyjs()))
+    """Nothing is loaded, and no script runs but the page's own."""
+    hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (AT_ONCE, script, get_plotlyjs()))
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:"
     )

@@ -77,8 +77,19 @@
     if (touch) layout.dragmode = false; // a finger scrolls the page
     if (printing) layout.width = printed[plot.figure.classList.contains("wide") ? "wide" : "small"];
     else layout.autosize = true;
-    plotly.react(plot.chart, data, layout, config);
     plot.drawn = state;
+    try {
+      plotly.react(plot.chart, data, layout, config).catch(() => giveUp(plot));
+    } catch {
+      giveUp(plot);
+    }
+  }
+
+  // One plot that cannot be drawn, such as on a very narrow screen, must not take others with it.
+  function giveUp(plot) {
+    plotly.purge(plot.chart);
+    plot.chart.textContent = "There is no room to draw this plot here.";
+    plot.drawn = null;
   }
 
   function visible(plot) {
@@ -131,7 +142,7 @@
     }
     redraw();
     // a plot that was hidden while the window changed does not know its width
-    if (plotly) plots.filter(visible).forEach((plot) => plotly.Plots.resize(plot.chart));
+    if (plotly) plots.filter((plot) => visible(plot) && plot.drawn).forEach((plot) => plotly.Plots.resize(plot.chart));
   }
 
   function moved(key, index) {

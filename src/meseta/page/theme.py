@@ -128,5 +128,8 @@ def template(palette: Palette) -> dict[str, Any]:
                 "activecolor": palette.accent,
             },
             "hovermode": "closest",
+            # whatever long labels ask for, this much of a plot stays
+            "minreducedwidth": 120,
+            "minreducedheight": 120,
         }
     }
