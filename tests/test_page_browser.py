@@ -263,17 +263,18 @@ def test_names_of_users_are_shown_and_never_run(show):
     assert any(title.startswith(made_up.EVIL[1][:24]) for title in titles)
     opened.tab("Landscape")
     ticks = opened.page.locator(".xtick:visible").all_text_contents()
-    assert made_up.EVIL[1][:23] in [tick[:23] for tick in ticks]
+    assert made_up.EVIL[1][:19] in [tick[:19] for tick in ticks]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_is_enough_to_read(show, scheme):
-    opened = show("minimised", color_scheme=scheme)
+def test_contrast_is_enough_to_read(show):
+    opened = show("two")
     for title in TABS:
         opened.tab(title)
-        found = opened.page.evaluate(CONTRASTS)
-        assert len(found) > 20
-        assert [each for each in found if each[2] < 4.5] == []
+        for scheme in ("light", "dark"):
+            opened.page.emulate_media(color_scheme=scheme)
+            found = opened.page.evaluate(CONTRASTS)
+            assert len(found) > 20
+            assert [each for each in found if each[2] < 4.5] == []
 
 
 def test_the_page_can_be_read_without_seeing_it(show):

@@ -108,6 +108,7 @@ def _map_figure(
         add_mark(figure, x, y, name, look, hover)
     figure.update_layout(
         height=420,
+        hoverdistance=8,  # pixels: between points the surface speaks
         xaxis=layout_of(map_.x, terms, [map_.robust.x, *(each.x for each in map_.data)]),
         yaxis=layout_of(map_.y, terms, [map_.robust.y, *(each.y for each in map_.data)]),
     )
