@@ -21,12 +21,11 @@ def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:
         _add_steps(figure, both.edges, shares, name, look, terms)
         _add_strip(figure, outcomes, name, look, terms)
     ends = _ends(both, terms)
-    for limit, words, right in (
-        (terms.at_least, "at least", True),
-        (terms.at_most, "at most", False),
-    ):
+    limits = ((terms.at_least, "at least", True), (terms.at_most, "at most", False))
+    for row, (limit, words, right) in enumerate(limits):
         if limit is not None:
-            _add_limit(figure, limit, f"{words} {number(limit, terms.unit)}", right, ends)
+            text = label(f"{words} {number(limit, terms.unit)}")
+            _add_limit(figure, limit, text, right, row, ends)
     figure.update_layout(
         height=440,
         xaxis={"title": {"text": value_title(terms)}, "anchor": "y2", "range": list(ends)},
@@ -59,16 +58,21 @@ def _ends(both: OutcomesOfBoth, terms: Terms) -> tuple[float, float]:
 
 
 def _add_limit(
-    figure: go.Figure, limit: float, words: str, right: bool, ends: tuple[float, float]
+    figure: go.Figure,
+    limit: float,
+    text: str,
+    right: bool,
+    row: int,
+    ends: tuple[float, float],
 ) -> None:
     """Of the specification: a line with its words to the right or left; far away the words only."""
     if ends[0] <= limit <= ends[1]:
         figure.add_vline(x=limit, line={"color": LIGHT.ink, "width": 1.5, "dash": "dot"})
-        text, at = label(words), limit
+        at = limit
     elif limit > ends[1]:
-        text, at, right = f"{label(words)} →", ends[1], False
+        text, at, right = f"{text} →", ends[1], False
     else:
-        text, at, right = f"← {label(words)}", ends[0], True
+        text, at, right = f"← {text}", ends[0], True
     figure.add_annotation(
         x=at,
         xanchor="left" if right else "right",
@@ -76,6 +80,7 @@ def _add_limit(
         y=1,
         yref="paper",
         yanchor="top",
+        yshift=-18 * row,  # below the other, which may be at the same end
         text=text,
         showarrow=False,
     )

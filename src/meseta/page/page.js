@@ -77,6 +77,9 @@
     if (touch) layout.dragmode = false; // a finger scrolls the page
     if (printing) layout.width = printed[plot.figure.classList.contains("wide") ? "wide" : "small"];
     else layout.autosize = true;
+    // a legend takes more lines there
+    if (!printing && plot.chart.clientWidth < 420 && layout.showlegend !== false) layout.height += 50;
+    plot.chart.style.height = `${layout.height}px`;
     plot.drawn = state;
     try {
       plotly.react(plot.chart, data, layout, config).catch(() => giveUp(plot));

@@ -109,8 +109,7 @@ def template(palette: Palette) -> dict[str, Any]:
             "margin": {"l": 48, "r": 16, "t": 16, "b": 40},
             "legend": {
                 "orientation": "h",
-                "xref": "container",  # all of the width, on a phone as well
-                "x": 0.01,
+                "x": 0,
                 "y": 1.02,
                 "yanchor": "bottom",
                 "bgcolor": "rgba(0, 0, 0, 0)",
@@ -129,7 +128,7 @@ def template(palette: Palette) -> dict[str, Any]:
             },
             "hovermode": "closest",
             # whatever long labels ask for, this much of a plot stays
-            "minreducedwidth": 120,
+            "minreducedwidth": 80,
             "minreducedheight": 120,
         }
     }

@@ -73,7 +73,7 @@ def _table(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
 
 def _std(tolerance: Tolerance, terms: Terms) -> Markup:
     if tolerance.std is None:
-        return together("of a choice: none")
+        return together("none: a choice")
     if tolerance.log:
         return together(number(tolerance.std), remark("of the logarithm"))
     return together(number(tolerance.std, terms.unit_of(tolerance.name)))
@@ -81,7 +81,7 @@ def _std(tolerance: Tolerance, terms: Terms) -> Markup:
 
 def _slope(tolerance: Tolerance, terms: Terms) -> str:
     if tolerance.slope is None:
-        return "of a choice: none"
+        return "none: a choice"
     per = terms.unit_of(tolerance.name) or "unit"
     return f"{with_unit(plain(tolerance.slope, 3), terms.unit)} per{SPACE}{per}"
 
