@@ -6,6 +6,7 @@ one that draws it. Without OUTPUT_DIR they are written beside this file.
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,6 +72,7 @@ class Example(NamedTuple):
     posterior: RobustPosterior
 
 
+@cache
 def example() -> Example:
     problem = within_model(SEED)
     jitter = np.random.default_rng(SEED).uniform(size=NUM_DATA)
@@ -136,8 +138,15 @@ def draw_needle(figure: Figure) -> None:
     for x, values in ((shown.nominal, shown.at_nominal), (shown.robust, shown.at_robust)):
         for value, colour, above in zip(values, (F, G), (6, -16), strict=True):
             axis.plot([x], [value], "o", color=colour, ms=5)
-            place = {"xytext": (0, above), "textcoords": "offset points", "ha": "center"}
-            axis.annotate(f"{value:.2f}", (x, value), color=colour, **place)
+            axis.annotate(
+                f"{value:.2f}",
+                (x, value),
+                (0, above),
+                textcoords="offset points",
+                ha="center",
+                color=colour,
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5},
+            )
     axis.set(xlabel="x", xlim=(0, 1), ylim=(floor, 8.2))
     axis.legend(loc="upper center", ncols=2)
 
@@ -287,6 +296,7 @@ class Information(NamedTuple):
     rs: np.ndarray
 
 
+@cache
 def information(num_accepted: int = 4000) -> Information:
     shown = example()
     ep = NoisyInputEntropySearch(shown.model, shown.noise, BOUNDS, seed=SEED)
@@ -341,6 +351,7 @@ LOOKS = {"uu-ei": (GREY, "s"), "nes-ep": (PURPLE, "D"), "rkg": (GREEN, "o")}
 NUM_INITIAL = 3
 
 
+@cache
 def run(method: str, budget: int = 24) -> Run:
     """On the example, from three points that all methods share."""
     problem = within_model(SEED)
