@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -33,10 +33,10 @@ from meseta.suggest import suggest
 
 F, G = "#1f77b4", "#d65014"
 GREEN, PURPLE, GREY = "#2a7f3f", "#6a3d9a", "#777777"
-DASHED: dict[str, object] = {"color": F, "linestyle": "--"}
-SOLID: dict[str, object] = {"color": G, "linestyle": "-"}
+DASHED: dict[str, Any] = {"color": F, "linestyle": "--"}
+SOLID: dict[str, Any] = {"color": G, "linestyle": "-"}
 WIDTH = 7.2  # inches, shown at about 700 pixels
-STYLE = {
+STYLE: dict[Any, Any] = {
     "axes.grid": True,
     "axes.spines.right": False,
     "axes.spines.top": False,
@@ -167,7 +167,7 @@ def kernels() -> list[Kernels]:
     """A squared exponential with lengthscale and variance 1, smoothed by laws of one width."""
     one, zero = torch.ones(1, dtype=torch.double), torch.zeros(1, 1, dtype=torch.double)
     kernel = StationaryKernel(one[0], ("se",), one)
-    laws = {
+    laws: dict[str, NoiseLaw] = {
         "ξ ~ Normal(1)": meseta.Normal(1.0),
         "ξ ~ 90 % Normal(0.2), 10 % three too far": meseta.Mixture(
             [meseta.Normal(0.2), meseta.Normal(0.2, mean=3.0)], [0.9, 0.1]
@@ -177,9 +177,10 @@ def kernels() -> list[Kernels]:
     shown = []
     for title, law in laws.items():
         smoothed = smooth(kernel, law.in_dimension(1), box)
-        values = (k(DISTANCES, zero)[:, 0].numpy() for k in (smoothed.k_f, smoothed.k_gf))
-        k_g = smoothed.k_g(DISTANCES, zero)[:, 0].numpy()
-        shown.append(Kernels(title, *values, k_g))
+        k_f, k_gf, k_g = (
+            k(DISTANCES, zero)[:, 0].numpy() for k in (smoothed.k_f, smoothed.k_gf, smoothed.k_g)
+        )
+        shown.append(Kernels(title, k_f, k_gf, k_g))
     return shown
 
 
@@ -419,4 +420,4 @@ def main(folder: Path = Path(__file__).parent, suffix: str = ".svg") -> list[Pat
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:2]))
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
