@@ -186,14 +186,16 @@ def _evaluations(report: Report) -> Markup:
 def _table(report: Report, evaluations: Sequence[Evaluation]) -> Markup:
     terms = report.terms
     named = [_with_unit(name, terms.unit_of(name)) for name in report.parameters]
-    head = ["Trial", *named, _with_unit(terms.value, terms.unit), "State", "Chosen by"]
+    known = any(each.origin is not None for each in evaluations)
+    head = ["Trial", *named, _with_unit(terms.value, terms.unit), "State"]
+    head += ["Chosen by"] if known else []
     rows: list[list[Child]] = [
         [
             str(each.number),
             *(_executed(each, name) for name in report.parameters),
             "" if each.value is None else plain(each.value, 6),
             each.state if each.error is None else together(each.state, remark(each.error)),
-            each.origin,
+            *([each.origin or ""] if known else []),
         ]
         for each in evaluations
     ]
