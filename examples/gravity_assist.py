@@ -1,11 +1,12 @@
 """Space flight: reach a far planet with little fuel, although no launch is exact.
 
-A craft leaves planet A, coasts past B and C, whose gravity bends its path, and should come close to
-D. The cost is log10(closest distance to D + 2 v0): it weighs how far it misses D and the fuel of the
-launch. Neither angle nor speed is exact at burn-out: standard deviations of 3 degrees and 0.05 km/s.
+A craft leaves planet A, coasts past B and C, whose gravity bends its path, and should come close
+to D. The cost is log10(closest distance to D + 2 v0): it weighs how far it misses D and the fuel of
+the launch. Neither angle nor speed is exact at burn-out: they have standard deviations of 3 degrees
+and 0.05 km/s.
 
-On paper the best flights swing narrowly around a planet, and a slight deviation throws them far off.
-The robust launch gives up some of the nominal cost for a path that forgives.
+The launch that is best on paper aims almost straight at D, past B and C, and small deviations throw
+it far off. The robust one costs a little more on paper and forgives them.
 
 Model: Froehlich, Klenske, Vinogradska, Daniel and Zeilinger 2020, Noisy-Input Entropy Search for
 Efficient Robust Bayesian Optimization (AISTATS), the experiment on gravity assists.
