@@ -4,8 +4,8 @@ A blending process was identified as
 
     G(s) = 2 exp(-s) / ((10 s + 1) (5 s + 1)),    time in minutes,
 
-and is controlled by a PID controller with Td = Ti / 4, the ratio of Ziegler and Nichols. The cost of
-a test is log10 of ITAE (the integral of time times the absolute error, after a step of the set point
+and is controlled by a PID controller with Td = Ti / 4, the ratio of Ziegler and Nichols. The cost
+of a test is log10 of ITAE (the integral of time times absolute error, after a step of the set point
 and again after a step of the load) plus a tenth of how far the valve travels. Unstable loops swing
 between the stops of the valve: a large cost, but a finite one.
 

@@ -13,8 +13,10 @@ The dosing pump is off by 4 % of its setting (one standard deviation), the tempe
 
 Model: Williams and Otto 1960, Trans. AIEE 79, 458-473, with the rate constants, hold-up and prices
 of Forbes and Marlin 1996, Computers and Chemical Engineering 20, 717-734, whose optimum without a
-limit on tar is about 4.79 kg/s at 89.7 degrees C. The limit of 8 % is common in later studies; what an
-excess costs is our assumption.
+limit on tar is about 4.79 kg/s at 89.7 degrees C. Limit, scatter and what an excess costs are ours.
+
+Beside the robust search runs an ordinary one, `method="ei"`: the robust one spends nothing on
+looking for the edge exactly, so that its own idea of the nominal optimum is a rough one.
 
     python examples/dosing_a_reaction.py [--budget 30]
 """

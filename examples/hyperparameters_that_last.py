@@ -11,10 +11,14 @@ as if the learning rate had been raised, hence `LogNormal(0.2)`. And the device 
 steps of 1/16, so it is rounded by up to 1/32. A training that fails predicts the mean, so that the
 error is the variance of the data at most.
 
+Beside the robust choice stands that of a grid search of 2400 trainings, which looks at today's data
+only. (The columns of the result hardly differ: after so few trainings the model's idea of the
+nominal optimum keeps away from the cliff as well.)
+
 Data: Friedman 1991, Multivariate Adaptive Regression Splines, Annals of Statistics 19, Eq. (61):
 ten inputs of which five matter, and noise of unit variance.
 
-    python examples/hyperparameters_that_last.py [--budget 45]
+    python examples/hyperparameters_that_last.py [--budget 30]
 """
 
 import argparse
@@ -28,7 +32,7 @@ SAMPLES, INPUTS, MOST_FEATURES = 300, 10, 256
 STEPS = 30
 DRIFT, ROUNDING = 0.2, 1 / 32
 TRAININGS = 2000
-ACTIVATIONS = {"relu": lambda z: np.maximum(z, 0), "tanh": np.tanh, "cos": np.cos}
+ACTIVATIONS = {"relu": lambda z: np.maximum(z, 0), "tanh": np.tanh}
 
 
 def friedman(x):
@@ -85,7 +89,24 @@ def deployed(chosen, seed=3):
     )
 
 
-def main(budget=45):
+def grid_search():
+    """The hyper-parameters with the least error on today's data."""
+    rates, momenta = np.meshgrid(np.geomspace(0.3, 30, 20), np.linspace(0, 0.95, 20))
+    best = {}
+    for num in (64, 128, 256):
+        for activation in ACTIVATIONS:
+            errors = held_out_error(rates.ravel(), momenta.ravel(), num, activation)
+            i = errors.argmin()
+            best[errors[i]] = {
+                "learning_rate": float(rates.ravel()[i]),
+                "momentum": float(momenta.ravel()[i]),
+                "num_features": num,
+                "activation": activation,
+            }
+    return best[min(best)]
+
+
+def main(budget=30):
     result = meseta.minimize(
         lambda x: held_out_error(**x)[0],
         {
@@ -99,8 +120,15 @@ def main(budget=45):
         seed=0,
     )
     print(result)
-    print(f"\nlog10 error           today    {TRAININGS} trainings     share that fails")
-    for name, chosen in (("robust", result.params), ("nominal", result.nominal.params)):
+    print(
+        "\ngrid search:",
+        *(
+            f"{name}={value:.3g}" if isinstance(value, float) else f"{name}={value}"
+            for name, value in grid_search().items()
+        ),
+    )
+    print(f"log10 error           today    {TRAININGS} trainings     share that fails")
+    for name, chosen in (("robust", result.params), ("grid search", grid_search())):
         errors = deployed(chosen)
         print(
             f"{name:21} {held_out_error(**chosen)[0]:.3f}   "
@@ -112,5 +140,5 @@ def main(budget=45):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Hyper-parameters that survive drift.")
-    parser.add_argument("--budget", type=int, default=45, help="trainings")
+    parser.add_argument("--budget", type=int, default=30, help="trainings")
     main(parser.parse_args().budget)
