@@ -5,6 +5,7 @@ import math
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import settings
@@ -577,3 +578,36 @@ def test_numbers_of_numpy_are_numbers_as_options_too():
 def test_what_would_fail_later_is_refused_at_once(options, expected):
     with pytest.raises((TypeError, ValueError), match=expected):
         Optimizer(LINE, Normal(0.1), **options)
+
+
+def test_a_design_can_be_perturbed_as_it_will_be_in_use():
+    space = {
+        "x": (0.0, 1.0),
+        "rate": meseta.Float(0.1, 10.0, log=True),
+        "dose": meseta.Float(0.0, 1.0, step=0.5),
+        "kind": meseta.Category(["a", "b", "c"]),
+        "heat": (10.0, 30.0),
+        "still": meseta.Int(1, 5),
+    }
+    noise = {
+        "x": meseta.Normal(0.1),
+        "rate": meseta.LogNormal(0.2),
+        "dose": meseta.Uniform(0.1),
+        "kind": meseta.Confusion(0.3),
+        "heat": meseta.Environment(meseta.Normal(2.0, mean=20.0)),
+    }
+    optimizer = meseta.Optimizer(space, noise)
+    design = {"x": 0.5, "rate": 1.0, "dose": 0.5, "kind": "b", "still": 3}
+    drawn = pd.DataFrame(optimizer.perturbed(design, 4000, seed=1))
+    assert list(drawn.columns) == list(space)
+    assert drawn["x"].std() == pytest.approx(0.1, rel=0.05)
+    assert np.log(drawn["rate"]).std() == pytest.approx(0.2, rel=0.05)
+    assert drawn["dose"].between(0.4, 0.6).all()
+    assert drawn["dose"].nunique() > 1000
+    assert (drawn["kind"] == "b").mean() == pytest.approx(0.7, abs=0.03)
+    assert drawn["heat"].mean() == pytest.approx(20.0, abs=0.2)
+    assert (drawn["still"] == 3).all()
+    again = optimizer.perturbed(design, 4000, seed=1)
+    assert again == drawn.to_dict("records")
+    with pytest.raises(ValueError, match="rate"):
+        optimizer.perturbed({"x": 0.5}, 3)

@@ -19,6 +19,8 @@ from meseta.history import columns, history
 from meseta.initial import Initial, read_initial, spread_point
 from meseta.methods import DEFAULT_METHOD
 from meseta.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
+from meseta.noise import resolved
+from meseta.noise.perturbed import perturbed
 from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
 from meseta.recommend import recommend as robust_optimum
@@ -251,6 +253,19 @@ class Optimizer:
         return self._in_user_sign(
             nominal_optimum(posterior, self.space.domain, seed=self.seed, held=held)
         )
+
+    def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
+        """What a design becomes in use, n times: to evaluate it as it will be.
+
+        Environment variables are drawn as well. Values are in the units of the parameters; numbers
+        need not lie within their ranges, nor on their steps.
+        """
+        design = self.space.read(self.surroundings.complete(params, self.surroundings.variables))
+        x = torch.tensor([self.space.to_columns(design)], dtype=torch.double)
+        law = resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
+        generator = torch.Generator().manual_seed(read_count("seed", seed, least=0, most=SEEDS))
+        z = perturbed(law, x.expand(read_count("n", n), -1), generator)
+        return [self.space.to_values(row) for row in z]
 
     def _ask(self) -> Design:
         params, origin = self._next()

@@ -6,6 +6,9 @@ from typing import Protocol, runtime_checkable
 from meseta.record import Recommendation
 from meseta.space import Design
 
+# The search was for the robust one, and need not have come near the other.
+NOMINAL = "(nominal: the best if nothing perturbed it, as far as it was looked for)"
+
 
 @runtime_checkable
 class Expected(Protocol):
@@ -30,7 +33,7 @@ def side_by_side(title: Sequence[str], robust: Expected, nominal: Recommendation
     rows = zip(labels, left, right, strict=True)
     width, wide = max(map(len, labels)), max(22, *map(len, left), *map(len, right))
     lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
-    return "\n".join([", ".join(title), *lines])
+    return "\n".join([", ".join(title), *lines, NOMINAL])
 
 
 def _column(title: str, optimum: Expected) -> list[str]:

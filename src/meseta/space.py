@@ -1,5 +1,6 @@
 """Named parameters: a dict for users, a row of columns for the mathematics."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -131,6 +132,16 @@ class Space:
         """Floats, ints and choices; those that have steps on the next one."""
         row = x.tolist()
         return {name: p.from_columns(row[self.columns_of(name)]) for name, p in self.items()}
+
+    def to_values(self, x: Float[Tensor, " d"]) -> Design:
+        """As `to_params`, but what has steps may lie between them, as perturbed values do."""
+        row = x.tolist()
+        values = self.to_params(x)
+        for name, p in self.items():
+            if not isinstance(p, Category):
+                (column,) = row[self.columns_of(name)]
+                values[name] = math.exp(column) if p.log else column
+        return values
 
 
 def _read_parameter(name: object, range_: object) -> Parameter:

@@ -1,6 +1,6 @@
 """Environment variables of a space: where they are among the columns, and what they are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,9 +51,11 @@ class Surroundings:
     def without(self, params: Design, names: tuple[str, ...]) -> Design:
         return {name: value for name, value in params.items() if name not in names}
 
-    def complete(self, params: Mapping[str, object]) -> Mapping[str, object]:
-        """With usual values for observed variables that are not there."""
-        missing = [name for name in self.observed if name not in params]
+    def complete(
+        self, params: Mapping[str, object], names: Iterable[str] | None = None
+    ) -> Mapping[str, object]:
+        """With usual values for those of the variables that are not there; None: observed ones."""
+        missing = [n for n in (self.observed if names is None else names) if n not in params]
         return {**params, **{name: self._value(name) for name in missing}}
 
     def _held(self, names: tuple[str, ...], values: Callable[[str], list[float]]) -> Held | None:
