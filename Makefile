@@ -1,4 +1,4 @@
-# make demo: optimize something robustly and look at the picture.   make test: everything that must hold.
+# make demo: optimize something robustly and look at its report.   make test: everything that must hold.
 PYTHON ?= python3
 BIN := .venv/bin
 # One thread per process: the tensors are small, and threads would only fight over two cores.
@@ -11,7 +11,10 @@ SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_sugge
 .PHONY: demo test test-optuna4 bench bench-speed package clean
 
 demo: .venv/installed
-	$(BIN)/python examples/needle_and_plateau.py
+	rm -rf demo
+	cp -r examples/study demo
+	$(BIN)/meseta run demo/gravity.toml
+	$(BIN)/meseta report demo/gravity.toml -o demo/report.html
 
 test: .venv/installed
 	$(BIN)/ruff check .
