@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 # go through all layers, and are quick.
 SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_suggest.py tests/test_robust_posterior.py tests/test_placed.py tests/test_rules.py tests/test_paths.py tests/test_maxima.py tests/test_parameters.py tests/test_space.py
 
-.PHONY: demo test test-optuna4 bench bench-speed clean
+.PHONY: demo test test-optuna4 bench bench-speed package clean
 
 demo: .venv/installed
 	$(BIN)/python examples/needle_and_plateau.py
@@ -32,6 +32,14 @@ bench-speed: .venv/installed
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/meseta bench run timing --runs 5 --output bench-speed
 
+# A wheel and an sdist in dist/, and the wheel tried in an environment that has nothing else.
+package: .venv/installed
+	rm -rf dist .venv-package
+	$(BIN)/python -m build --no-isolation
+	$(PYTHON) -m venv .venv-package
+	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
+	cd dist && ../.venv-package/bin/python -I ../tests/smoke.py --without-extras
+
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meseta needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
@@ -45,4 +53,4 @@ bench-speed: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-optuna4 demo bench-results bench-speed
+	rm -rf .venv .venv-optuna4 .venv-package dist demo bench-results bench-speed

@@ -21,6 +21,7 @@ from meseta.problems import Problem
 from meseta.record import Recommendation, Trial
 from meseta.side_by_side import side_by_side
 from meseta.space import Design, Ranges, Space
+from meseta.views.report import Report, report
 from meseta.views.terms import Words, read_terms
 
 Objective = Callable[[dict[str, Any]], object]
@@ -50,10 +51,12 @@ class Result:
             words: As in `meseta.report.for_optimizer`: title, value, unit, units, at_least, ...
         """
         from meseta import page
-        from meseta.views.report import report
 
-        terms = read_terms(words, self.optimizer.space.names)
-        return page.write(report(self.optimizer, terms), path)
+        return page.write(self.views(**words), path)
+
+    def views(self, **words: Unpack[Words]) -> Report:
+        """What a report shows, as plain values: for `meseta.plot`, and for plots of your own."""
+        return report(self.optimizer, read_terms(words, self.optimizer.space.names))
 
     def __repr__(self) -> str:
         failed = sum(trial.state == "failed" for trial in self.trials)
