@@ -11,7 +11,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "reference" / "cli.md"
 INTRODUCTION = """\
 # Command line
 
-Written by `python tests/cli_page.py` from what `--help` says. What the commands are for, and exit codes:
+Written by `python tests/cli_page.py` from what `--help` says. What the commands are for, and how
+they end:
 [Studies from the command line](../command-line.md), [The experiments](../bench.md).
 
 `meseta --version` shows the version.
