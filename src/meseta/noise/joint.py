@@ -141,6 +141,17 @@ def joint(laws: Sequence[NoiseLaw], parts: Sequence[Part]) -> NoiseLaw:
     return Joint(alone, shared)
 
 
+def own_and_shared(
+    law: NoiseLaw, d: int
+) -> tuple[tuple[NoiseLaw, ...], list[tuple[list[int], NoiseLaw]]]:
+    """The independent law of each dimension, and what moves several dimensions together."""
+    if law.independent:
+        return law.marginals, []
+    if isinstance(law, Joint):
+        return law.own.marginals, [(list(dims), part) for dims, part in law.parts]
+    return (Normal(0.0),) * d, [(list(range(d)), law)]
+
+
 def _still(law: NoiseLaw) -> bool:
     return not (depends_on_x(law) or bool(law.mean.any()) or bool(law.covariance_matrix.any()))
 

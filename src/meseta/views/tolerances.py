@@ -47,7 +47,7 @@ class Tolerances:
     """Those that matter most come first."""
 
     each: tuple[Tolerance, ...]
-    joint: tuple[str, ...]  # parameters whose noise is in part that of others, too
+    joint: tuple[str, ...]  # remarks on noise that several parameters share
 
 
 def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
@@ -61,12 +61,22 @@ def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
     factors = FACTORS if cost <= MANY else FEW_FACTORS
     each = [_tolerance(subject, terms, name, factors, z) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
-    return Tolerances(tuple(each), tuple(subject.name(name) for name in _shared(subject, moved)))
+    return Tolerances(tuple(each), _remarks(subject, moved))
 
 
 def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
     place = subject.optimizer.space.columns_of(name)
     return bool((z[:, place] != subject.x_robust[:, place]).any())
+
+
+def _remarks(subject: Subject, names: list[str]) -> tuple[str, ...]:
+    shared = [subject.name(name) for name in _shared(subject, names)]
+    if not shared:
+        return ()
+    return (
+        f"The noise of {', '.join(shared)} moves them together; here the part of each is made "
+        "wider or narrower by itself, and stays in step with the others.",
+    )
 
 
 def _shared(subject: Subject, names: list[str]) -> list[str]:
