@@ -1,15 +1,17 @@
 """Pages as something to be run: their code, the files they show, their sessions at a shell.
 
 A block with a title, as in ```toml title="lab.toml", is a file. A block of Python without one is
-run; so are the commands of a ```console block, and what it shows of their output is compared, but
-for numbers. `<!-- not run: REASON -->` on the line above says that a block is only to be read.
+run, and a ```text block after it is compared with what it prints; so are the commands of a
+```console block with the output that it shows. Numbers may differ. `<!-- not run: REASON -->` on
+the line above says that a block is only to be read.
 """
 
-import os
+import io
 import re
+import runpy
 import shlex
-import subprocess
 import sys
+from contextlib import redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,9 +57,10 @@ def one_story(page: Path) -> bool:
     return page.parent.name in ("tutorials", "how-to") or page.name == "start.md"
 
 
-def run_page(page: Path) -> None:
-    """All of it, in order, in the current folder."""
+def run_page(page: Path) -> str:
+    """All of it, in order, in the current folder; what its Python prints."""
     namespace = {"__name__": "page"}
+    printed: list[str] = []
     for block in blocks(page):
         if block.title is not None:
             path = Path(block.title)
@@ -65,12 +68,17 @@ def run_page(page: Path) -> None:
             path.write_text(block.text, encoding="utf-8")
             if block.text.startswith("#!"):
                 path.chmod(0o755)
+        elif block.kind == "text" and block.run and printed:
+            compare("the block above", block.text.splitlines(), printed[-1])
         elif is_run(block) and block.kind == "python":
             code = compile(block.text, name_of(page), "exec")
-            exec(code, namespace if one_story(page) else {"__name__": "page"})
+            with redirect_stdout(io.StringIO()) as out:
+                exec(code, namespace if one_story(page) else {"__name__": "page"})
+            printed.append(out.getvalue())
         elif is_run(block):
             for command, shown in session(block.text):
                 compare(command, shown, typed(command))
+    return "".join(printed)
 
 
 def session(text: str) -> list[tuple[str, list[str]]]:
@@ -85,23 +93,23 @@ def session(text: str) -> list[tuple[str, list[str]]]:
 
 
 def typed(command: str) -> str:
-    """What a command prints; meseta's own without a process, which would load torch every time."""
+    """What a command prints; without a process of its own, which would load torch every time."""
     program, *words = shlex.split(command, comments=True)
     if program == "meseta":
         result = CliRunner().invoke(app, words)
         assert result.exit_code == 0, (command, result.output, result.exception)
         return result.output
     assert program == "python", f"a page may run meseta and python, but has {command!r}"
-    places = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
-    done = subprocess.run(
-        [sys.executable, *words],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env={**os.environ, "PYTHONPATH": places},
-    )
-    assert done.returncode == 0, (command, done.stdout)
-    return done.stdout
+    before, sys.argv = sys.argv, words
+    try:
+        with redirect_stdout(io.StringIO()) as out:
+            runpy.run_path(words[0], run_name="__main__")
+    except SystemExit as end:
+        if end.code:
+            raise AssertionError((command, out.getvalue())) from end
+    finally:
+        sys.argv = before
+    return out.getvalue()
 
 
 def compare(command: str, shown: list[str], printed: str) -> None:

@@ -102,7 +102,7 @@ def fit_surrogate(
         value,
         iterations,
         previous is not None,
-        tuple(messages),
+        tuple(dict.fromkeys(messages)),  # libraries repeat themselves at every step
     )
 
 
