@@ -1,6 +1,6 @@
 """For `mkdocs build`: pages link to files of the repository as GitHub wants it, and so they stay.
 
-CONTRIBUTING.md and CHANGELOG.md, which are not in docs/, become pages. Links from page to page are
+Some pages are not in docs/: `ELSEWHERE`. Links from page to page are
 rewritten where that moved them; a link to a file that is no page becomes its text.
 """
 
@@ -12,11 +12,15 @@ from typing import Any
 from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parent.parent
-# Files outside docs/ that are pages, or that a page stands for.
-ELSEWHERE = {"CONTRIBUTING.md": "contributing.md", "CHANGELOG.md": "changelog.md"}
-INSTEAD = {**ELSEWHERE, "README.md": "index.md"}
+# Files outside docs/ that are pages, and what they are called there.
+ELSEWHERE = {
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+    "README.md": "readme.md",
+    "examples/README.md": "examples.md",
+}
 FENCED = re.compile(r"(^```.*?^```)", flags=re.DOTALL | re.MULTILINE)
-LINK = re.compile(r"(?<!!)\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
+LINK = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)#\s]+)(?P<anchor>#[^)\s]*)?\)")
 
 
 def on_files(files: Files, *, config: Any) -> Files:
@@ -38,12 +42,12 @@ def on_page_markdown(markdown: str, *, page: Any, config: Any, files: Files) -> 
         path = Path(os.path.normpath(source.parent / target))
         if not path.is_relative_to(ROOT):
             return link[0]
-        inside = INSTEAD.get(str(path.relative_to(ROOT)))
+        inside = ELSEWHERE.get(str(path.relative_to(ROOT)))
         if inside is None and path.is_relative_to(ROOT / "docs"):
             inside = path.relative_to(ROOT / "docs").as_posix()
         if inside is None:
             return text
-        return f"[{text}]({os.path.relpath(inside, place)}{anchor})"
+        return f"{link['image']}[{text}]({os.path.relpath(inside, place)}{anchor})"
 
     parts = FENCED.split(markdown)
     return "".join(p if p.startswith("```") else LINK.sub(rewritten, p) for p in parts)

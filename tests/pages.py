@@ -21,7 +21,8 @@ from meseta.cli import app
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+AT_THE_TOP = ("README.md", "CONTRIBUTING.md", "examples/README.md")
+PAGES = [*(ROOT / name for name in AT_THE_TOP), *sorted(DOCS.rglob("*.md"))]
 BLOCK = re.compile(
     r"^(?P<mark><!-- not run: [^\n]+ -->\n)?```(?P<kind>\w+)(?P<rest>[^\n]*)\n(?P<text>.*?)^```$",
     flags=re.DOTALL | re.MULTILINE,

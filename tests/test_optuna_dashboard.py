@@ -10,8 +10,9 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 import meseta
 from meseta.integrations.optuna import recommend
 from meseta.integrations.optuna_dashboard import show_robust
-from meseta.integrations.study_model import StudyModel
-from meseta.integrations.study_views import progress, slices
+from meseta.views.landscape import slice_along
+from meseta.views.search import progress
+from meseta.views.subject import Subject
 
 NOISE = {"x": meseta.Normal(0.1)}
 SPACE = {
@@ -37,52 +38,53 @@ def made(num=10, direction="maximize", sign=1.0, **options):
     return study
 
 
+def subject_of(best):
+    return Subject(best.optimizer, best.space.outside, best.space.to_optuna)
+
+
 def test_slices_show_f_and_g_through_the_robust_optimum():
     best = recommend(made(), NOISE)
-    by_name = {each.name: each for each in slices(best, resolution=21)}
+    subject = subject_of(best)
+    by_name = {subject.name(inside): slice_along(subject, inside, 21) for inside in subject.design}
     assert list(by_name) == ["kind of", "num", "rate", "x"]
     for name, each in by_name.items():
-        here = each.values.index(best.params[name])
-        assert each.robust == (best.params[name], best.mean)
-        assert each.nominal == (best.nominal.params[name], best.nominal.nominal_mean)
+        here = each.axis.values.index(best.params[name])
+        assert (each.robust.x, each.robust.y) == (best.params[name], best.mean)
+        assert (each.nominal.x, each.nominal.y) == (
+            best.nominal.params[name],
+            best.nominal.nominal_mean,
+        )
         assert each.g_mean[here] == pytest.approx(best.mean, abs=1e-9)
         assert each.g_std[here] == pytest.approx(best.std, abs=1e-6)
         assert each.f_mean[here] == pytest.approx(best.nominal_mean, abs=1e-9)
         assert each.f_std[here] == pytest.approx(best.nominal_std, abs=1e-6)
         # nothing along a slice is better than the robust optimum
         assert max(each.g_mean) <= best.mean + 1e-6
-    assert by_name["num"].values == (1, 2, 3, 4)
-    assert by_name["kind of"].values == ("a", None, True)
-    assert by_name["kind of"].choices
-    assert by_name["rate"].log
-    assert (by_name["x"].values[0], by_name["x"].values[-1]) == (0.0, 1.0)
-
-
-def test_slices_have_the_sign_of_the_user():
-    up, down = recommend(made(), NOISE), recommend(made(direction="minimize", sign=-1.0), NOISE)
-    for a, b in zip(slices(up, 5), slices(down, 5), strict=True):
-        assert a.f_mean == tuple(-value for value in b.f_mean)
-        assert a.g_std == b.g_std
+    assert by_name["num"].axis.values == (1, 2, 3, 4)
+    assert by_name["kind of"].axis.values == ("a", None, True)
+    scales = {name: each.axis.scale for name, each in by_name.items()}
+    assert scales == {"kind of": "choices", "num": "linear", "rate": "log", "x": "linear"}
+    assert (by_name["x"].axis.values[0], by_name["x"].axis.values[-1]) == (0.0, 1.0)
 
 
 def test_environments_have_no_slice():
     noise = {"x": meseta.Normal(0.1), "rate": meseta.Environment(meseta.Uniform(0.2, mean=0.5))}
     best = recommend(made(), noise)
-    each = {each.name: each for each in slices(best, resolution=5)}["x"]
+    subject = subject_of(best)
+    assert "rate" not in subject.design
+    each = slice_along(subject, "x", 5)
     assert "rate" not in best.params
-    here = each.values.index(best.params["x"])
+    here = each.axis.values.index(best.params["x"])
     assert each.g_mean[here] == pytest.approx(best.mean, abs=1e-9)
 
 
 def test_progress_ends_with_what_is_recommended_now():
-    study, model = made(), StudyModel(NOISE)
-    way = progress(study, model, most=4)
-    best = recommend(study, NOISE)
+    best = recommend(made(), NOISE)
+    way = progress(subject_of(best), most=4)
     assert way.evaluations == (1, 4, 7, 10)
     assert way.params[-1] == best.params
-    assert (way.mean[-1], way.std[-1]) == (best.mean, best.std)
-    early = made(4)
-    assert way.mean[1] == recommend(early, NOISE).mean
+    assert (way.best[-1].mean, way.best[-1].std) == (best.mean, best.std)
+    assert way.best[1].mean == recommend(made(4), NOISE).mean
 
 
 def plots(storage):
@@ -103,7 +105,7 @@ def test_plots_are_saved_with_the_study_and_replaced():
     assert {"meseta-over-evaluations", "meseta-along-x", "meseta-along-num"} <= set(saved)
     assert len(saved) == 5
     lines = {trace["name"]: trace for trace in saved["meseta-along-x"]["data"] if "name" in trace}
-    assert list(lines) == ["f(x)", "E f(x + xi)", "nominal optimum", "robust optimum"]
+    assert {"unperturbed (f)", "in use (g)", "nominal optimum", "robust optimum"} <= set(lines)
     assert lines["robust optimum"]["x"] == [best.params["x"]]
     assert lines["robust optimum"]["y"] == [best.mean]
     assert saved["meseta-along-rate"]["layout"]["xaxis"]["type"] == "log"

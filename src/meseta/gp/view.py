@@ -1,4 +1,4 @@
-"""A BoTorch Model of g, so that every BoTorch acquisition function can look at g instead of f."""
+"""A BoTorch Model of g, so that BoTorch's acquisition functions can look at g instead of f."""
 
 from typing import Any
 

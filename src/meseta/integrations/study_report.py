@@ -69,6 +69,6 @@ def _evaluation(trial: FrozenTrial) -> Evaluation:
         None,
         None,
         STATES[trial.state],
-        "method",
+        None,
         None if error is None else str(error),
     )

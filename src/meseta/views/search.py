@@ -33,7 +33,7 @@ class Evaluation:
     planned: Design | None  # where it was carried out otherwise
     value: float | None
     state: State
-    origin: Origin
+    origin: Origin | None  # None: not known, of a study of another tool
     error: str | None
 
 
@@ -160,7 +160,7 @@ def _evaluation(subject: Subject, trial: Trial) -> Evaluation:
         planned,
         trial.value,
         trial.state,
-        trial.origin,
+        trial.origin if subject.numbers is None else None,
         trial.error,
     )
 

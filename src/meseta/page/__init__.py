@@ -1,0 +1,41 @@
+"""Reports as one HTML file: for colleagues, by mail, without a server and without a network."""
+
+import os
+from pathlib import Path
+
+from meseta.boundary import missing
+from meseta.views.report import Report
+
+try:
+    from meseta.page.document import document
+except ModuleNotFoundError as error:
+    sentence = f"meseta.page needs {error.name}"
+    raise ImportError(str(missing(sentence, "report"))) from None
+
+
+def html(report: Report) -> str:
+    """The document; the same report always gives the same text."""
+    return document(report)
+
+
+def write(report: Report, path: str | os.PathLike[str]) -> Path:
+    """Written beside its place and moved there, so that nobody reads half of it."""
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(
+            f"{target} is a folder; give the name of a file in it, such as {target / 'report.html'}"
+        )
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent}; make it first")
+    text = html(report)
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        # text that is no Unicode, such as half a pair, must not spoil the rest
+        unfinished.write_bytes(text.encode("utf-8", errors="replace"))
+        os.replace(unfinished, target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    return target
+
+
+__all__ = ["html", "write"]
