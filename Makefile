@@ -8,13 +8,17 @@ export OMP_NUM_THREADS ?= 1
 # go through all layers, and are quick.
 SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_suggest.py tests/test_robust_posterior.py tests/test_placed.py tests/test_rules.py tests/test_paths.py tests/test_maxima.py tests/test_parameters.py tests/test_space.py
 
-.PHONY: demo test test-optuna4 bench bench-speed package clean
+.PHONY: demo docs test test-optuna4 bench bench-speed package clean
 
 demo: .venv/installed
 	rm -rf demo
 	cp -r examples/study demo
 	$(BIN)/meseta run demo/gravity.toml
 	$(BIN)/meseta report demo/gravity.toml -o demo/report.html
+
+# The documentation as a site that loads nothing from the network: open site/index.html.
+docs: .venv/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 test: .venv/installed
 	$(BIN)/ruff check .
@@ -56,4 +60,4 @@ package: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-optuna4 .venv-package dist demo bench-results bench-speed
+	rm -rf .venv .venv-optuna4 .venv-package dist demo site bench-results bench-speed

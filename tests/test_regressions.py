@@ -295,3 +295,11 @@ def test_noise_variances_that_are_none_are_refused(noise_variance):
     X, y, _ = small_model()
     with pytest.raises(ValueError, match="noise_variance must be finite"):
         fit_surrogate(X, y, unit_box(2), noise_variance=noise_variance)
+
+
+def test_what_a_fit_has_to_say_is_said_once():
+    """Repeated points without any noise: GPyTorch warned of its jitter at each step of the fit."""
+    X, y = tensor([[0.2], [0.2], [0.2], [0.7], [0.7]]), tensor([1.0, 1.0, 1.0, 0.0, 0.0])
+    _, info = fit_surrogate(X, y, tensor([[0.0], [1.0]]), noise_variance=0.0)
+    assert info.messages
+    assert len(set(info.messages)) == len(info.messages)

@@ -101,6 +101,12 @@ def test_a_day_at_the_bench(folder):
     assert "robust optimum" in typed("recommend", "lab.toml").output
 
 
+def test_without_a_budget_only_what_is_done_is_said(folder):
+    (folder / "lab.toml").write_text(LAB.replace("budget = 12\n", ""))
+    typed("ask", "lab.toml")
+    assert "lab: maximize, 1 done\n" in typed("tell", "lab.toml", 0, "0.8").output
+
+
 def test_executed_values_are_what_the_model_gets(folder):
     (folder / "lab.toml").write_text(LAB)
     typed("ask", "lab.toml")

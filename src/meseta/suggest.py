@@ -49,7 +49,8 @@ def suggest(
     Maximises: negate y to minimise.
 
     Args:
-        X, y: The data, (n, d) and (n,).
+        X: Where f was evaluated, (n, d).
+        y: What came out, (n,).
         bounds: The box, (2, d); or a Domain, where parts of it are discrete.
         noise: The law of xi.
         method: A name from `meseta.methods`.

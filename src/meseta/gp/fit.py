@@ -67,7 +67,8 @@ def fit_surrogate(
     """A SingleTaskGP with squared exponential kernel, its hyper-parameters at their MAP values.
 
     Args:
-        X, y: The data, raw: (n, d) and (n,).
+        X: Where f was evaluated, raw, (n, d).
+        y: What came out, raw, (n,).
         bounds: The box that the inputs are normalised with, (2, d).
         noise: The input noise; the prior "paper" relates the lengthscales to it.
         prior: "default" (weak, scaled with the dimension), or "paper": LogNormal(log sd, 0.07)
@@ -101,7 +102,7 @@ def fit_surrogate(
         value,
         iterations,
         previous is not None,
-        tuple(messages),
+        tuple(dict.fromkeys(messages)),  # libraries repeat themselves at every step
     )
 
 

@@ -76,8 +76,8 @@ def _carried_out(ledger: Ledger, trial: FrozenTrial) -> dict[str, Any]:
 
 
 def progress_lines(file: StudyFile, now: Progress) -> list[str]:
-    budget = "without a budget" if now.budget is None else f"of {now.budget}"
-    parts = [f"{now.complete + now.failed} {budget} done"]
+    done = now.complete + now.failed
+    parts = [f"{done} done" if now.budget is None else f"{done} of {now.budget} done"]
     parts += [
         f"{count} {what}"
         for count, what in (
