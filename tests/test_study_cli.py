@@ -332,3 +332,16 @@ def test_an_optuna_study_can_be_read_by_optuna(folder):
     typed("run", "sim.toml")
     study = optuna.load_study(study_name="sim", storage=f"sqlite:///{Path('sim.db').absolute()}")
     assert study.best_value == max(trial.value for trial in study.trials)
+
+
+def test_a_spoilt_experiment_does_not_count_and_may_be_asked_for_again(folder):
+    text = "[study]\nbudget = 3\n[parameters.x]\nlow = 0.0\nhigh = 1.0\n"
+    Path("lab.toml").write_text(text, encoding="utf-8")
+    (asked,) = json.loads(typed("ask", "lab.toml", "--json").stdout)
+    typed("tell", "lab.toml", "0", "--spoilt", "the stirrer stopped")
+    told = json.loads(typed("status", "lab.toml", "--json").stdout)
+    assert (told["complete"], told["failed"]) == (0, 0)
+    (again,) = json.loads(typed("ask", "lab.toml", "--json").stdout)
+    assert (again["trial"], again["params"]) == (1, asked["params"])
+    typed("tell", "lab.toml", "0", "--spoilt", "again", code=2)
+    typed("tell", "lab.toml", "1", "0.5", "--spoilt", "no", code=2)

@@ -185,6 +185,10 @@ def tell(
     failed: Annotated[
         str | None, typer.Option(metavar="REASON", help="The experiment gave no value.")
     ] = None,
+    spoilt: Annotated[
+        str | None,
+        typer.Option(metavar="REASON", help="It went wrong by chance: it does not count."),
+    ] = None,
     table: Annotated[
         Path | None,
         typer.Option("--csv", metavar="FILE", help="Many at once: columns trial and value."),
@@ -198,6 +202,14 @@ def tell(
 
         if (table is None) == (trial is None):
             raise ValueError("tell one trial by its number and value, or many with --csv FILE")
+        if spoilt is not None:
+            if trial is None or value is not None or failed is not None or settings:
+                raise ValueError("--spoilt goes with the number of a trial, and nothing else")
+            lab.check_running(ledger, trial)
+            with failures():
+                lab.spoil(ledger, trial, spoilt)
+            _told(ledger, 1, as_json)
+            return
         if table is not None:
             outcomes = lab.read_outcomes(ledger, table)
         else:

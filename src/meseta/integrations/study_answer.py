@@ -34,14 +34,15 @@ class StudyAnswer(Recommendation):
 def answer(study: Study, model: StudyModel, seed: int = 0) -> StudyAnswer:
     """What the complete trials speak for."""
     space, optimizer, notes, _ = modelled(study, model, seed)
-    robust = _outside(optimizer.recommend(), space)
+    order = order_of(study)
+    robust = _outside(optimizer.recommend(), space, order)
     return StudyAnswer(
         robust.params,
         robust.mean,
         robust.std,
         robust.nominal_mean,
         robust.nominal_std,
-        nominal=_outside(optimizer.nominal(), space),
+        nominal=_outside(optimizer.nominal(), space, order),
         notes=notes,
         optimizer=optimizer,
         space=space,
@@ -116,7 +117,13 @@ def _check_names(model: StudyModel, trials: list[FrozenTrial]) -> None:
             )
 
 
-def _outside(best: Recommendation, space: StudySpace) -> Recommendation:
+def order_of(study: Study) -> tuple[str, ...]:
+    """The names of the parameters as the trials have them; those of Optuna's space are sorted."""
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return tuple(dict.fromkeys(name for trial in trials for name in trial.params))
+
+
+def _outside(best: Recommendation, space: StudySpace, order: tuple[str, ...]) -> Recommendation:
     """In the terms of the study, with the parameters that have a single value."""
     params: dict[str, Any] = {**space.to_optuna(best.params), **space.fixed}
-    return replace(best, params=params)
+    return replace(best, params={name: params[name] for name in order if name in params})

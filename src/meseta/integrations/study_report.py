@@ -8,7 +8,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.integrations.attributes import ERROR, VOID
-from meseta.integrations.study_answer import modelled
+from meseta.integrations.study_answer import modelled, order_of
 from meseta.integrations.study_model import StudyModel
 from meseta.integrations.study_trials import check_one_objective
 from meseta.methods import DEFAULT_METHOD
@@ -41,7 +41,9 @@ def study_report(
     if not any(trial.state == TrialState.COMPLETE for trial in trials):
         return _unfinished(study, model, terms, trials, order)
     space, optimizer, notes, numbers = modelled(study, model, seed, unfinished=True)
-    subject = Subject(optimizer, space.outside, space.to_optuna, space.fixed, numbers, order)
+    subject = Subject(
+        optimizer, space.outside, space.to_optuna, space.fixed, numbers, order or order_of(study)
+    )
     made = report(subject, terms)
     remarks = tuple(Finding("note", "data", note) for note in notes)
     return replace(made, search=replace(made.search, findings=(*made.search.findings, *remarks)))

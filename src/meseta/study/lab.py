@@ -11,7 +11,7 @@ from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.parameters import Value
 from meseta.study.entries import Row, check_columns, read_rows, read_text_number, read_values
 from meseta.study.ledger import Ledger, storage_failures
-from meseta.study.progress import kind_of
+from meseta.study.progress import kind_of, void
 from meseta.study.sampling import FileSampler
 
 TRIAL, VALUE, FAILED, STATE = "trial", "value", "failed", "state"
@@ -60,7 +60,7 @@ def read_outcome(
     ledger: Ledger, number: int, value: str | None, failed: str | None, texts: Mapping[str, str]
 ) -> Outcome:
     """What a person tells of a trial, checked; nothing is stored."""
-    trial = _running(ledger, number)
+    trial = check_running(ledger, number)
     executed = read_values(ledger.space, texts)
     if failed is not None or (value or "").lower() in FAILURE:
         return Outcome(number, None, executed, failed or "told as failed")
@@ -102,6 +102,12 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> None:
             if outcome.error:
                 ledger.mark(outcome.number, ERROR, outcome.error)
             ledger.study.tell(outcome.number, outcome.value, state=state)
+
+
+def spoil(ledger: Ledger, number: int, why: str) -> None:
+    """A trial went wrong by chance: it does not count, and its design may be asked for again."""
+    with storage_failures(ledger.file):
+        void(ledger, number, why)
 
 
 def read_history(ledger: Ledger, path: Path, value: str = VALUE) -> list[FrozenTrial]:
@@ -177,7 +183,7 @@ def _outcome_of(ledger: Ledger, row: Row, names: Sequence[str]) -> Outcome | Non
     return read_outcome(ledger, int(number), value, failed, texts)
 
 
-def _running(ledger: Ledger, number: int) -> FrozenTrial:
+def check_running(ledger: Ledger, number: int) -> FrozenTrial:
     trials = ledger.trials
     asked = [trial.number for trial in trials if kind_of(trial) in ("asked", "running")]
     if not 0 <= number < len(trials):
