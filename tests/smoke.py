@@ -57,19 +57,19 @@ def check_optimizer() -> None:
 
 
 def check_command_line() -> None:
+    done = typed("run", "hill.toml", "--quiet")
+    assert done.returncode == 0, done.stderr
+    assert "robust optimum" in done.stdout, done.stdout
+
+
+def typed(*words: str, study: str = STUDY) -> "subprocess.CompletedProcess[str]":
+    """A command, in a folder with a study."""
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "hill.toml").write_text(STUDY, encoding="utf-8")
+        Path(folder, "hill.toml").write_text(study, encoding="utf-8")
         Path(folder, "hill.py").write_text(OBJECTIVE, encoding="utf-8")
-        command = [sys.executable, "-m", "meseta.cli", "run", "hill.toml", "--quiet"]
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
-        )
-        assert done.returncode == 0, done.stderr
-        assert "robust optimum" in done.stdout, done.stdout
+        env = {**os.environ, "OMP_NUM_THREADS": "1"}
+        command = [sys.executable, "-m", "meseta.cli", *words]
+        return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env)
 
 
 def check_extras_are_named() -> None:
@@ -80,6 +80,23 @@ def check_extras_are_named() -> None:
         except ImportError as error:
             said = str(error)
         assert f"meseta[{extra}]" in said, f"{module} without its extra says {said!r}"
+    away = STUDY.replace("budget = 4", 'budget = 4\nstorage = "postgresql://127.0.0.1:1/none"')
+    for words, extra, study in (
+        (("bench", "run", "quick", "--runs", "1"), "bench", STUDY),
+        (("bench", "run", "quick", "--runs", "1", "--dask", "127.0.0.1:1"), "dask", STUDY),
+        (("ask", "hill.toml"), "postgresql", away),
+    ):
+        done = typed(*words, study=study)
+        assert done.returncode == 1, done
+        assert f"meseta[{extra}]" in done.stderr, done.stderr
+    # there must be something to report: the page is asked for at the end
+    begun = STUDY.replace("budget = 4", 'budget = 4\nstorage = "sqlite:///{}"')
+    with tempfile.TemporaryDirectory() as folder:
+        study = begun.format(Path(folder, "hill.db").as_posix())
+        typed("ask", "hill.toml", study=study)
+        done = typed("report", "hill.toml", study=study)
+    assert done.returncode == 1, done
+    assert "meseta[report]" in done.stderr, done.stderr
 
 
 if __name__ == "__main__":

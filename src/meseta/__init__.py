@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from meseta.parameters import Category, Float, Int
     from meseta.run import maximize, minimize
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 __all__ = [
     "Category",
     "Common",

@@ -22,7 +22,7 @@ def wrong_use() -> Iterator[None]:
 def failures() -> Iterator[None]:
     try:
         yield
-    except (RuntimeError, OSError, ValueError) as error:
+    except (RuntimeError, OSError, ValueError, ImportError) as error:
         stop(str(error), FAILURE)
     except KeyboardInterrupt:
         stop("interrupted; what is finished is kept, the same command goes on", INTERRUPTED)

@@ -76,7 +76,7 @@ class Problem:
         try:
             from meseta.problems.plot import draw
         except ImportError as error:
-            raise missing(f"plots need matplotlib ({error})", "bench") from error
+            raise missing(f"plots need matplotlib ({error})", "plot") from error
         return draw(self, resolution)
 
 
