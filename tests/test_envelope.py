@@ -66,7 +66,7 @@ def test_gains_of_any_size_keep_their_digits(distance, slope):
     assert log_expected_gain(a, b[None]).item() == pytest.approx(exact, rel=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_many_lines_are_a_close_lower_bound(seed):
     a, b = -(normal(100, seed=seed) ** 2), normal(100, seed=seed + 50)
     exact = float(by_envelope(a, b))

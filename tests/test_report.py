@@ -2,13 +2,13 @@
 
 import json
 import math
-import subprocess
-import sys
 
 import optuna
 import pytest
+from typer.testing import CliRunner
 
 import meseta
+from meseta.cli import app
 from meseta.integrations.optuna import recommend
 from meseta.views.terms import Terms, read_terms
 
@@ -96,43 +96,48 @@ note = "of the <i>housing</i>"
 """
 
 
-def run(folder, *arguments, code=0):
-    command = [sys.executable, "-m", "meseta.cli", *arguments]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == code, done.stdout + done.stderr
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def typed(*words, code=0):
+    done = CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == code, (done.output, done.exception)
     return done
 
 
-def test_the_command_writes_a_report_also_before_anything_has_finished(tmp_path):
-    (tmp_path / "press.toml").write_text(STUDY, encoding="utf-8")
-    run(tmp_path, "ask", "press.toml")
-    said = run(tmp_path, "report", "press.toml").stdout
+def test_the_command_writes_a_report_also_before_anything_has_finished(folder):
+    (folder / "press.toml").write_text(STUDY, encoding="utf-8")
+    typed("ask", "press.toml")
+    said = typed("report", "press.toml").stdout
     assert "nothing has finished yet" in said
     assert "press.html is written" in said
-    run(tmp_path, "tell", "press.toml", "0", "0.25")
+    typed("tell", "press.toml", "0", "0.25")
     rows = "\n".join(f"{0.1 * i},{0.9 - 0.1 * i},{math.sin(0.3 * i)}" for i in range(8))
-    (tmp_path / "old.csv").write_text(f"shaft,bore,value\n{rows}\n", encoding="utf-8")
-    run(tmp_path, "import", "press.toml", "old.csv")
-    run(tmp_path, "report", "press.toml", "-o", "out.html")
-    text = (tmp_path / "out.html").read_text(encoding="utf-8")
+    (folder / "old.csv").write_text(f"shaft,bore,value\n{rows}\n", encoding="utf-8")
+    typed("import", "press.toml", "old.csv")
+    typed("report", "press.toml", "-o", "out.html")
+    text = (folder / "out.html").read_text(encoding="utf-8")
     assert "&lt;b&gt;press" in text
     assert "<script>alert" not in text
     assert "<i>housing" not in text
-    told = json.loads(run(tmp_path, "report", "press.toml", "--json").stdout)
-    best = json.loads(run(tmp_path, "recommend", "press.toml", "--json").stdout)
+    told = json.loads(typed("report", "press.toml", "--json").stdout)
+    best = json.loads(typed("recommend", "press.toml", "--json").stdout)
     assert told["answer"]["robust"]["params"] == best["recommendation"]["robust"]["params"]
     assert list(told["answer"]["robust"]["params"]) == ["shaft", "bore"]
     assert told["terms"]["units"] == {"shaft": "um"}
     assert told["complete"] == 9
     assert (
         "there is no folder"
-        in run(tmp_path, "report", "press.toml", "-o", "nowhere/out.html", code=1).stderr
+        in typed("report", "press.toml", "-o", "nowhere/out.html", code=1).stderr
     )
 
 
-def test_limits_in_a_study_file_are_refused_by_line(tmp_path):
+def test_limits_in_a_study_file_are_refused_by_line(folder):
     wrong = STUDY.replace("at_least = 0.5", "at_least = 0.5\nat_most = 0.1")
-    (tmp_path / "press.toml").write_text(wrong, encoding="utf-8")
-    said = run(tmp_path, "report", "press.toml", code=2).stderr
+    (folder / "press.toml").write_text(wrong, encoding="utf-8")
+    said = typed("report", "press.toml", code=2).stderr
     assert "press.toml:7" in said
     assert "must not be less than at_least" in said
