@@ -28,7 +28,8 @@ def answer_tab(report: Report, answer: Answer) -> Markup:
 def _design_table(report: Report, answer: Answer) -> Markup:
     terms = report.terms
     robust, nominal = answer.robust.params, answer.nominal.params
-    names = [name for name in report.parameters if name in robust]
+    # those with a single value are no parameters of the model, but part of the design
+    names = [n for n in dict.fromkeys([*report.parameters, *robust]) if n in robust]
     rows = [
         (
             together(name, remark(terms.notes[name]) if terms.notes.get(name) else None),

@@ -22,7 +22,7 @@ from meseta.views.words import law_in_words
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # where there are many parameters or many values
-MANY = 1000  # parameters times values from which on these have to do
+MANY_PARAMETERS, MANY = 6, 1000  # beyond so many, or so many times the values, these have to do
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,9 @@ def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
     if not moved:
         return None
     optimizer = subject.optimizer
-    cost = len(moved) * sum(trial.state == "complete" for trial in optimizer.trials)
-    factors = FACTORS if cost <= MANY else FEW_FACTORS
+    num = sum(trial.state == "complete" for trial in optimizer.trials)
+    many = len(moved) > MANY_PARAMETERS or len(moved) * num > MANY
+    factors = FEW_FACTORS if many else FACTORS
     each = [_tolerance(subject, terms, name, factors, z) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
     return Tolerances(tuple(each), _remarks(subject, moved))
