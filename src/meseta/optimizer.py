@@ -365,14 +365,10 @@ class Optimizer:
         return bool((self._distances(trials, params) > SAME).all())
 
     def _distances(self, trials: tuple[Trial, ...], params: Design) -> Float[Tensor, " n"]:
-        """From each trial: the largest difference, in shares of the ranges.
-
-        Another whole number or another choice is infinitely far.
-        """
-        low, high = self.space.bounds
+        """From each trial: the largest difference in what can be set, see `Space.apart`."""
         x = torch.tensor(self.space.to_columns(params), dtype=torch.double)
-        share = ((self._points(trials) - x) / (high - low)).abs() * self.surroundings.settable
-        return share.masked_fill(self.space.exact & (share > 0), torch.inf).amax(-1)
+        apart = self.space.apart(self._points(trials), x)
+        return apart.masked_fill(~self.surroundings.settable, 0.0).amax(-1)
 
     def _in_user_sign(self, optimum: Optimum) -> Recommendation:
         params = self.space.to_params(optimum.x)

@@ -121,6 +121,17 @@ class Space:
             )
         return {name: p.read(f"the value of {name!r}", params[name]) for name, p in self.items()}
 
+    def apart(
+        self, x: Float[Tensor, "*batch d"], z: Float[Tensor, "*#batch d"]
+    ) -> Float[Tensor, "*batch d"]:
+        """How far apart designs are in each column, in shares of the ranges.
+
+        Another whole number or another choice is infinitely far.
+        """
+        low, high = self.bounds
+        share = ((x - z) / (high - low)).abs()
+        return share.masked_fill(self.exact & (share > 0), torch.inf)
+
     def to_tensor(self, params: Params) -> Float[Tensor, " d"]:
         return torch.tensor(self.to_columns(self.read(params)), dtype=torch.double)
 

@@ -47,15 +47,6 @@ def ask(ledger: Ledger, num: int) -> list[Planned]:
     return planned
 
 
-def in_hand(ledger: Ledger) -> list[Planned]:
-    """Experiments that were asked for and not told yet."""
-    return [
-        Planned(trial.number, ledger.settable(trial.params))
-        for trial in ledger.trials
-        if kind_of(trial) == "asked"
-    ]
-
-
 def read_outcome(
     ledger: Ledger, number: int, value: str | None, failed: str | None, texts: Mapping[str, str]
 ) -> Outcome:
