@@ -244,6 +244,7 @@ method = "nes-ep"
 options = { num_max_values = 3 }
 seed = 7
 num_initial = 4
+noise_variance = 0.25
 storage = "sqlite:///elsewhere.db"
 notes = "two machines"
 [objective]
@@ -276,6 +277,7 @@ noise = "2 %"
     assert (study.name, study.direction, study.budget) == ("Press fit <b>", "minimize", 40)
     assert (study.method, study.options) == ("nes-ep", {"num_max_values": 3})
     assert (study.seed, study.num_initial, study.notes) == (7, 4, "two machines")
+    assert study.settings()["noise_variance"] == 0.25
     assert study.objective.timeout == 2.5
     assert study.objective.directory == "sub"
     assert study.parameters["angle"].unit == "deg"

@@ -48,6 +48,7 @@ class StudyFile:
     options: dict[str, Any]
     seed: int
     num_initial: int | None
+    noise_variance: float | None  # of the values; None: inferred
     storage: str | None  # as it is written; see storage_url
     notes: str
     value: str | None  # what is measured
@@ -98,6 +99,7 @@ class StudyFile:
             "method": self.method,
             "options": self.options or None,
             "seed": self.seed,
+            "noise_variance": self.noise_variance,
         }
 
     @contextmanager
@@ -139,6 +141,7 @@ def read_study(path: str | os.PathLike[str]) -> StudyFile:
         options=table.options,
         seed=table.seed,
         num_initial=table.num_initial,
+        noise_variance=table.noise_variance,
         storage=table.storage,
         notes=table.notes,
         value=table.value,

@@ -15,8 +15,9 @@ def report_of(ledger: Ledger) -> Report:
     """Everything that the trials say, in the words of the file."""
     file = ledger.file
     settings = file.settings()
-    model = StudyModel(file.noise(), settings["edge"], settings["method"], settings["options"])
-    return study_report(ledger.study, model, terms_of(ledger), file.seed, tuple(file.parameters))
+    seed = settings.pop("seed")
+    model = StudyModel(file.noise(), **settings)
+    return study_report(ledger.study, model, terms_of(ledger), seed, tuple(file.parameters))
 
 
 def terms_of(ledger: Ledger) -> Terms:

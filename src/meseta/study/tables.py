@@ -31,6 +31,7 @@ class StudyTable(Table):
     options: dict[str, Any] = Field(default_factory=dict)
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)
+    noise_variance: float | None = Field(default=None, ge=0)
     storage: Text | None = None
     notes: str = ""
     value: Text | None = None  # what is measured
