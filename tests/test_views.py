@@ -295,6 +295,7 @@ def test_choices_and_environments():
     assert set(made.answer.robust.params) == {"x", "kind", "passes"}
     each = {t.name: t for t in made.tolerances.each}
     assert set(each) == {"x", "kind"}
+    assert each["kind"].law == "another choice with probability 0.1"
     assert each["kind"].std is None
     assert each["kind"].slope is None
     assert each["kind"].best[0].mean > each["kind"].best[-1].mean  # confusion costs
@@ -331,6 +332,10 @@ def test_noise_that_is_shared_is_said_once():
     subject = Subject(told(noise=noise))
     assert [who for who, _ in noise_in_words(subject, Terms())] == ["x", "x, y"]
     made = tolerances(subject, Terms())
+    assert {t.name: t.law for t in made.each} == {
+        "x": "normal, standard deviation 0.02; together, Common(Normal(0.05), loads=(1.0, 1.0))",
+        "y": "together, Common(Normal(0.05), loads=(1.0, 1.0))",
+    }
     (remark,) = made.joint
     assert remark.startswith("The noise of x, y moves them together")
 

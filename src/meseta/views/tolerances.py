@@ -18,7 +18,7 @@ from meseta.views.estimate import Between, Estimate
 from meseta.views.outcomes import DRAWS, central
 from meseta.views.subject import Subject
 from meseta.views.terms import Terms
-from meseta.views.words import law_in_words
+from meseta.views.words import law_in_words, part_in_words
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # where there are many parameters or many values
@@ -122,12 +122,8 @@ def _words(subject: Subject, column: int, unit: str) -> str:
     own = law_in_words(marginal, unit) if bool(marginal.covariance_matrix.any()) else ""
     if not isinstance(subject.law, Joint):
         return own
-    return "; ".join([*([own] if own else []), *_parts(subject.law, column)])
-
-
-def _parts(law: Joint, column: int) -> list[str]:
-    shared = [part for dims, part in law.parts if column in dims]
-    return ["shared with others" if len(part.mean) > 1 else repr(part) for part in shared]
+    parts = [part_in_words(part) for dims, part in subject.law.parts if column in dims]
+    return "; ".join([*([own] if own else []), *parts])
 
 
 def _posterior(subject: Subject, law: NoiseLaw) -> RobustPosterior:

@@ -62,11 +62,12 @@ def noise_in_words(subject: Subject, terms: Terms) -> tuple[tuple[str, str], ...
         parts = (*parts, (tuple(range(space.num_columns)), own))
     for dims, part in parts:
         names = [n for n in subject.parameters if set(_columns(subject, n)) & set(dims)]
-        rows.append((", ".join(subject.name(n) for n in names), _part_in_words(part)))
+        rows.append((", ".join(subject.name(n) for n in names), part_in_words(part)))
     return tuple(rows)
 
 
-def _part_in_words(part: NoiseLaw) -> str:
+def part_in_words(part: NoiseLaw) -> str:
+    """Of noise that several columns have together."""
     if isinstance(part, Confused):
         matrix = torch.tensor(part.matrix, dtype=torch.double)
         if bool((matrix == matrix[0]).all()):
