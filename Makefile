@@ -6,7 +6,7 @@ export OMP_NUM_THREADS ?= 1
 
 # Once more with every annotated shape and type checked at run time, which triples the time: tests that
 # go through all layers, and are quick.
-SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_suggest.py tests/test_robust_posterior.py tests/test_placed.py tests/test_rules.py tests/test_paths.py tests/test_maxima.py tests/test_parameters.py tests/test_space.py
+SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_suggest.py tests/test_robust_posterior.py tests/test_rules.py tests/test_paths.py tests/test_parameters.py tests/test_space.py
 
 .PHONY: demo docs test test-optuna4 bench bench-speed package clean
 

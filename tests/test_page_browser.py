@@ -132,7 +132,6 @@ def rgb(color):
     ("name", "counts"),
     [
         ("one", [1, 4, 1, 4]),
-        ("two", [1, 6, 4, 6]),
         ("minimised", [1, 8, 9, 8]),
         ("bare", [0, 0, 0, 2]),
     ],

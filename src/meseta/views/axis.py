@@ -17,7 +17,7 @@ class Axis:
 
     name: str
     scale: Scale  # "choices" have no order: labels
-    values: tuple[Value, ...]
+    values: tuple[Any, ...]
 
 
 def places(subject: Subject, name: str, num: int) -> list[Value]:

@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.parameters import Value
 from meseta.record import Trial
 from meseta.space import Design
 from meseta.views.axis import Axis, axis, places
@@ -24,8 +24,8 @@ Rows = tuple[tuple[float, ...], ...]
 class Mark:
     """A point in a plot: where it is, and what is shown there."""
 
-    x: Value
-    y: Value  # the mean of g or f in a slice; a parameter on a map
+    x: Any
+    y: Any  # the mean of g or f in a slice; a parameter on a map
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,8 @@ class Observation:
     """An evaluation: number of the trial, where it was, what came out."""
 
     number: int
-    x: Value
-    y: Value  # the second parameter on a map; the value in a slice
+    x: Any
+    y: Any  # the second parameter on a map; the value in a slice
     value: float
 
 

@@ -1,6 +1,7 @@
 """What would be evaluated next, and why."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -15,7 +16,7 @@ class NextPoint:
     """What would be evaluated next, and for one parameter why."""
 
     method: str
-    params: dict[str, Value]
+    params: dict[str, Any]
     axis: Axis | None  # None: there is more than one parameter, or the method has no model
     acquisition: tuple[float, ...]
 

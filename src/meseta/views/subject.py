@@ -104,8 +104,8 @@ class Subject:
         """Of a parameter, to its user."""
         return self.names.get(inside, inside)
 
-    def value(self, inside: str, value: Value) -> Value:
-        """Of a parameter, to its user."""
+    def value(self, inside: str, value: Value) -> Any:
+        """Of a parameter, to its user: choices of a study may be anything."""
         (outer,) = self.outside({inside: value}).values()
         return outer
 
