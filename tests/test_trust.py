@@ -186,7 +186,7 @@ def test_two_workers_on_sqlite(tmp_path):
 def test_eight_workers_on_postgresql(tmp_path):
     budget = 64
     with server() as url:
-        prepare(tmp_path, budget=budget, method="rkg", storage=url, seconds=0.3, num_initial=24)
+        prepare(tmp_path, budget=budget, method="rkg", storage=url, seconds=0.3, num_initial=40)
         ledger = team_of(tmp_path, 8, wait=20)
         check_team(tmp_path, ledger, budget)
         ledger.storage.engine.dispose()
