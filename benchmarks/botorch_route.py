@@ -1,6 +1,6 @@
 """How far BoTorch's robust route gets with as many evaluations as ours: regret on Hartmann-3.
 
-    python benchmarks/botorch_route.py [--runs 10] [--evaluations 60] [--copies 16]
+    python benchmarks/botorch_route.py [--runs 5] [--evaluations 40] [--copies 16]
 
 The route is that of BoTorch's tutorial on risk-averse optimization with the expectation as its risk
 measure: a model that sees perturbed copies of every point (InputPerturbation), and qLogNEI of their
@@ -94,8 +94,8 @@ def regret(X, y, bounds):
 
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="BoTorch's robust route beside ours.")
-    parser.add_argument("--runs", type=int, default=10)
-    parser.add_argument("--evaluations", type=int, default=60)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--evaluations", type=int, default=40)
     parser.add_argument("--copies", type=int, default=16)
     told = parser.parse_args(arguments)
     torch.set_num_threads(1)
@@ -104,7 +104,10 @@ def main(arguments=None):
     found = {name: [] for name in ways}
     for seed in range(told.runs):
         for name, choose in ways.items():
-            found[name].append(run(choose, seed, told.evaluations, told.copies))
+            regrets, seconds = run(choose, seed, told.evaluations, told.copies)
+            found[name].append((regrets, seconds))
+            told_so_far = "".join(f"{value:10.1e}" for value in regrets.values())
+            print(f"run {seed}, {name:24}{told_so_far}  {seconds:10.2f}", flush=True)
     shown = [n for n in SHOWN if n <= told.evaluations]
     print(f"{PROBLEM.name}, {told.runs} runs: median regret after so many evaluations")
     print(f"{'':24}" + "".join(f"{n:>10}" for n in shown) + "    s / step")
