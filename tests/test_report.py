@@ -5,10 +5,9 @@ import math
 
 import optuna
 import pytest
-from typer.testing import CliRunner
 
 import meseta
-from meseta.cli import app
+from command_line import typed
 from meseta.integrations.optuna import recommend
 from meseta.views.terms import Terms, read_terms
 
@@ -94,18 +93,6 @@ low = 0.0
 high = 1.0
 note = "of the <i>housing</i>"
 """
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def typed(*words, code=0):
-    done = CliRunner().invoke(app, [str(word) for word in words])
-    assert done.exit_code == code, (done.output, done.exception)
-    return done
 
 
 def test_the_command_writes_a_report_also_before_anything_has_finished(folder):

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import optuna
 import pytest
-from typer.testing import CliRunner
 
-from meseta.cli import app
+from command_line import typed
 from meseta.integrations.optuna import EXECUTED
 from meseta.study.file import read_study
 from meseta.study.ledger import FORMAT, open_ledger
@@ -44,18 +43,6 @@ low = 0.0
 high = 1.0
 noise = 0.05
 """
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def typed(*words, code=0):
-    result = CliRunner().invoke(app, [str(word) for word in words])
-    assert result.exit_code == code, (result.output, result.exception)
-    return result
 
 
 def test_a_template_is_written_once(folder):

@@ -19,7 +19,7 @@ from meseta.history import columns, history
 from meseta.initial import Initial, read_initial, spread_point
 from meseta.methods import DEFAULT_METHOD
 from meseta.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
-from meseta.noise import resolved
+from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
 from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
@@ -146,6 +146,11 @@ class Optimizer:
         return self.fitted.posterior
 
     @property
+    def law(self) -> NoiseLaw:
+        """Of the noise of all columns, placed on the box of the designs."""
+        return resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
+
+    @property
     def fitted(self) -> Fitted:
         """The model of the values told so far; of -f where f is minimised."""
         if self._fitted is None:
@@ -262,9 +267,8 @@ class Optimizer:
         """
         design = self.space.read(self.surroundings.complete(params, self.surroundings.variables))
         x = torch.tensor([self.space.to_columns(design)], dtype=torch.double)
-        law = resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
         generator = torch.Generator().manual_seed(read_count("seed", seed, least=0, most=SEEDS))
-        z = perturbed(law, x.expand(read_count("n", n), -1), generator)
+        z = perturbed(self.law, x.expand(read_count("n", n), -1), generator)
         return [self.space.to_values(row) for row in z]
 
     def _ask(self) -> Design:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from meseta.gp.joint import JointMoments
 from meseta.gp.paths import SamplePaths, sample_paths
-from meseta.noise import NoiseLaw, resolved
+from meseta.noise import NoiseLaw
 from meseta.optimizer import Optimizer
 from meseta.parameters import Parameter, Value
 from meseta.record import Recommendation, Trial
@@ -58,8 +58,7 @@ class Subject:
     @cached_property
     def law(self) -> NoiseLaw:
         """Of the whole design, placed on its box."""
-        space = self.optimizer.space
-        return resolved(self.optimizer.noise.in_dimension(space.num_columns), *space.bounds)
+        return self.optimizer.law
 
     @cached_property
     def robust(self) -> Recommendation:
@@ -97,8 +96,8 @@ class Subject:
     def called(self, design: Design) -> dict[str, Any]:
         """A design in the terms and in the order of the user."""
         outer = self.outside(design)
-        names = [*(name for name in self.order if name in outer)]
-        return {name: outer[name] for name in [*names, *(n for n in outer if n not in names)]}
+        names = dict.fromkeys([*self.order, *outer])
+        return {name: outer[name] for name in names if name in outer}
 
     def name(self, inside: str) -> str:
         """Of a parameter, to its user."""

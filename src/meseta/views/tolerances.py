@@ -1,6 +1,7 @@
 """Which tolerance matters: the answer as each noise grows or shrinks."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -60,9 +61,24 @@ def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
     num = sum(trial.state == "complete" for trial in optimizer.trials)
     many = len(moved) > MANY_PARAMETERS or len(moved) * num > MANY
     factors = FEW_FACTORS if many else FACTORS
-    each = [_tolerance(subject, terms, name, factors, z) for name in moved]
+    today = _today(subject, z)
+    each = [_tolerance(subject, terms, name, factors, today) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
     return Tolerances(tuple(each), _remarks(subject, moved))
+
+
+class _Today(NamedTuple):
+    """What all tolerances are compared with."""
+
+    best: Optimum
+    worth: Float[Tensor, " paths"]  # of f(x* + xi) on average, by each path of f
+    z: Float[Tensor, "m d"]  # draws of x* + xi
+    variance: Float[Tensor, " paths"]  # of f there
+
+
+def _today(subject: Subject, z: Float[Tensor, "m d"]) -> _Today:
+    best = _best(subject, subject.optimizer.posterior)
+    return _Today(best, _worth(subject, best, subject.law), z, subject.f_paths(z).var(-1))
 
 
 def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
@@ -90,13 +106,16 @@ def _shared(subject: Subject, names: list[str]) -> list[str]:
 
 
 def _tolerance(
-    subject: Subject, terms: Terms, name: str, factors: tuple[float, ...], z: Tensor
+    subject: Subject, terms: Terms, name: str, factors: tuple[float, ...], today: _Today
 ) -> Tolerance:
     parameter, outer = subject.parameter(name), subject.name(name)
     column = subject.optimizer.space.columns_of(name).start
     laws = [widened(subject.law, column, factor) for factor in factors]
     posteriors = [_posterior(subject, law) for law in laws]
-    optima = [_best(subject, posterior) for posterior in posteriors]
+    optima = [
+        today.best if factor == 1.0 else _best(subject, posterior)
+        for factor, posterior in zip(factors, posteriors, strict=True)
+    ]
     choice = isinstance(parameter, Category)
     half = factors.index(0.5)
     return Tolerance(
@@ -110,9 +129,9 @@ def _tolerance(
         kept=tuple(
             float(subject.sign * posterior.joint(subject.x_robust).m_g) for posterior in posteriors
         ),
-        halving=_gain(subject, optima[half], laws[half], optima[factors.index(1.0)]),
+        halving=_gain(subject, optima[half], laws[half], today),
         slope=None if choice else _slope(subject, name, column),
-        share=_share(subject, name, z),
+        share=_share(subject, name, today),
     )
 
 
@@ -150,16 +169,19 @@ def _params(subject: Subject, best: Optimum) -> Design:
     return subject.called(surroundings.without(params, tuple(surroundings.variables)))
 
 
-def _gain(subject: Subject, other: Optimum, law: NoiseLaw, today: Optimum) -> Estimate:
+def _gain(subject: Subject, other: Optimum, law: NoiseLaw, today: _Today) -> Estimate:
     """How much better the other optimum is in its noise than today's in today's.
 
     The spread is that over paths of f, under the same draws of the noise.
     """
-    means = []
-    for best, noise in ((other, law), (today, subject.law)):
-        z = perturbed(noise, best.x.expand(DRAWS, -1), subject.generator(3))
-        means.append(subject.f_paths(z).mean(-1))
-    return Estimate(other.mean - today.mean, float((means[0] - means[1]).std()))
+    spread = (_worth(subject, other, law) - today.worth).std()
+    return Estimate(other.mean - today.best.mean, float(spread))
+
+
+def _worth(subject: Subject, best: Optimum, law: NoiseLaw) -> Float[Tensor, " paths"]:
+    """By each path of f, over draws of the noise."""
+    z = perturbed(law, best.x.expand(DRAWS, -1), subject.generator(3))
+    return subject.f_paths(z).mean(-1)
 
 
 def _slope(subject: Subject, name: str, column: int) -> float:
@@ -173,12 +195,12 @@ def _slope(subject: Subject, name: str, column: int) -> float:
     return subject.sign * float(raw) * per_unit
 
 
-def _share(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> Between:
+def _share(subject: Subject, name: str, today: _Today) -> Between:
     """1 - Var f(z without this noise) / Var f(z), for each path of f."""
     place = subject.optimizer.space.columns_of(name)
-    still = z.clone()
+    still = today.z.clone()
     still[:, place] = subject.x_robust[:, place]
-    before, after = subject.f_paths(z).var(-1), subject.f_paths(still).var(-1)
+    before, after = today.variance, subject.f_paths(still).var(-1)
     gone = torch.where(before > 0, 1 - after / before.clamp_min(1e-300), 0.0)
     pooled = 1 - float(after.mean() / before.mean()) if float(before.mean()) > 0 else 0.0
     return central(pooled, gone)
