@@ -61,16 +61,6 @@ def generator(seed):
     return torch.Generator().manual_seed(seed)
 
 
-def rows(law, num):
-    """Joint nodes; for independent coordinates the product of their rules."""
-    points, weights = law.nodes(num)
-    if not law.independent:
-        return points, weights
-    weights = weights.reshape(len(points), -1).expand(points.shape)
-    nodes = torch.cartesian_prod(*points.T).reshape(-1, points.shape[1])
-    return nodes, torch.cartesian_prod(*weights.T).reshape(nodes.shape).prod(-1)
-
-
 @every(LAWS)
 def test_every_law_keeps_the_protocol(law):
     assert isinstance(law, NoiseLaw)
@@ -135,62 +125,6 @@ def test_sigma_points_reproduce_mean_and_covariance(law):
 LIMITS = {1: 5e-3, 2: 5e-3, 3: 0.02, 4: 0.08}  # about half of what as many samples would give
 
 
-def wave_error(law, points, weights, exact):
-    """Root mean square over waves about as long as the noise is wide."""
-    omega = torch.randn(50, len(law.mean), generator=generator(4), dtype=torch.double)
-    omega /= math.sqrt(len(law.mean)) * law.covariance_matrix.diagonal().clamp_min(1e-9).sqrt()
-    found = (torch.exp(1j * (omega @ points.T)) * weights).sum(-1)
-    return float((found - exact(omega)).abs().square().mean().sqrt())
-
-
-@every(LAWS)
-def test_nodes_have_the_moments_of_the_law(law):
-    points, weights = rows(law, 12 if law.independent else 64)
-    assert bool((weights >= 0).all())
-    assert float(weights.sum()) == pytest.approx(1, abs=1e-12)
-    mean = weights @ points
-    assert_close(mean, law.mean, rtol=0, atol=1e-10)
-    spread = points - mean
-    assert_close(spread.T * weights @ spread, law.covariance_matrix, rtol=0, atol=1e-9)
-    assert wave_error(law, points, weights, law.characteristic) <= LIMITS[len(mean)]
-
-
-@every({name: law for name, law in LAWS.items() if not law.independent})
-def test_difference_nodes_are_mirrored_and_have_the_moments_of_a_difference(law):
-    points, weights = law.difference_nodes(128)
-    d = len(law.mean)
-    assert len(points) <= 128
-    assert float(weights.sum()) == pytest.approx(1, abs=1e-12)
-    for power in (1, 3):
-        zero = torch.zeros(d, dtype=torch.double)
-        assert_close(weights @ points**power, zero, rtol=0, atol=1e-10)
-    covariance = points.T * weights @ points
-    assert_close(covariance, 2 * law.covariance_matrix, rtol=0, atol=1e-9)
-
-    def exact(omega):
-        return law.characteristic(omega).abs() ** 2
-
-    assert wave_error(law, points, weights, exact) <= {2: 2e-3, 3: 0.02, 4: 0.1}[d]
-
-
-def test_fourth_moments_of_differences_are_exact():
-    law = Empirical(TABLE)
-    points, weights = law.difference_nodes(64)
-    table = torch.from_numpy(TABLE)
-    pairs = (table[:, None] - table).reshape(-1, 2)
-    for i, j in ((4, 0), (3, 1), (2, 2), (0, 4), (6, 2)):
-        exact = (pairs[:, 0] ** i * pairs[:, 1] ** j).mean()
-        assert_close(weights @ (points[:, 0] ** i * points[:, 1] ** j), exact, rtol=1e-8, atol=0)
-
-
-def test_a_common_shift_of_differences_is_a_gauss_rule():
-    law = Common(Normal(0.3), loads=[1, -2])
-    points, weights = law.difference_nodes(9)
-    nodes, shares = Normal(0.3 * math.sqrt(2)).nodes(9)
-    assert_close(points, nodes * tensor(1, -2), rtol=0, atol=1e-12)
-    assert_close(weights, shares, rtol=0, atol=1e-12)
-
-
 def test_a_common_shift_moves_parameters_together():
     law = Common(Uniform(0.2)).in_dimension(3)
     assert law == Common(Uniform(0.2), loads=[1, 1, 1])
@@ -223,9 +157,7 @@ def test_joint_samples_know_their_dimension():
         law.in_dimension(3)
     with pytest.raises(AttributeError, match="take one of its marginals"):
         law.pdf(tensor(0.0))
-    points, weights = Empirical(TABLE[:5]).nodes(64)
-    assert_close(points, torch.from_numpy(TABLE[:5]))
-    assert_close(weights, torch.full((5,), 0.2, dtype=torch.double))
+    assert_close(Empirical(TABLE[:5]).table, torch.from_numpy(TABLE[:5]))
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from torch.testing import assert_close
 from meseta.noise import Independent, NoiseLaw, Normal, Uniform
 from meseta.noise.independent import independent, read_laws
 from meseta.noise.law import read_width
+from meseta.noise.panels import composite, panels
 
 CORRELATED = torch.tensor(
     [[0.09, 0.05, 0.0], [0.05, 0.04, 0.01], [0.0, 0.01, 0.25]], dtype=torch.double
@@ -41,11 +42,6 @@ def every(laws):
 
 def generator(seed):
     return torch.Generator().manual_seed(seed)
-
-
-def average(weights, values):
-    """Over the nodes of each coordinate, which may have weights of their own."""
-    return (weights.reshape(values.shape[-2], -1) * values).sum(-2)
 
 
 def exact_covariance(law):
@@ -103,8 +99,15 @@ def test_characteristic_function_is_one_at_zero(law):
 def test_characteristic_function_is_the_quadrature_of_the_wave(law):
     d = len(law.mean)
     omega = 3 * torch.randn(7, d, generator=generator(3), dtype=torch.double)
-    points, weights = law.nodes(40)
-    per_dimension = average(weights, (omega[:, None, :] * points).cos())
+    columns = [
+        composite(marginal, panels(marginal, *marginal.interval(1e-15), marginal.breaks), 40)
+        if marginal.covariance_matrix.any()
+        else marginal.atoms
+        for marginal in law.marginals
+    ]
+    rules = zip(omega.T, columns, strict=True)
+    waves = [(at[:, None] * xi).cos() @ weights for at, (xi, weights) in rules]
+    per_dimension = torch.stack(waves, dim=-1)
     value = law.characteristic(omega)
     assert_close(value.real, per_dimension.prod(-1), rtol=0, atol=1e-13)
     assert_close(value.imag, torch.zeros(7, dtype=torch.double))
@@ -164,69 +167,6 @@ def test_sigma_points_match_the_fourth_moment_of_one_normal_with_kappa_two():
 def test_sigma_points_refuse_a_kappa_without_a_real_root(law):
     with pytest.raises(ValueError, match=f"kappa must be greater than -{len(law.mean)}"):
         law.sigma_points(-float(len(law.mean)))
-
-
-def exact_moment(law, degree):
-    """E xi^degree in one dimension."""
-    if degree % 2:
-        return torch.zeros_like(law.mean)
-    if isinstance(law, Uniform):
-        return law.half_widths**degree / (degree + 1)
-    return law.standard_deviation**degree * math.prod(range(degree - 1, 0, -2))
-
-
-@every(INDEPENDENT)
-def test_nodes_integrate_polynomials_exactly(law):
-    num = 8
-    points, weights = law.nodes(num)
-    assert points.shape == (num, len(law.mean))
-    for degree in range(2 * num):
-        exact = torch.cat([exact_moment(marginal, degree) for marginal in law.marginals])
-        assert_close(average(weights, points**degree), exact, rtol=1e-12, atol=1e-15)
-
-
-@settings(max_examples=200, deadline=None, derandomize=True)
-@given(width=st.floats(0, 10), frequency=st.floats(-10, 10), law=st.sampled_from([Normal, Uniform]))
-def test_nodes_integrate_slow_cosines_to_rounding(width, frequency, law):
-    frequency = math.copysign(min(abs(frequency), 2.5 / max(width, 0.1)), frequency)
-    points, weights = law(width).nodes(24)
-    wave = (weights @ (frequency * points).cos()).item()
-    t = frequency * width
-    exact = {Normal: math.exp(-(t**2) / 2), Uniform: math.sin(t) / t if t else 1.0}[law]
-    assert wave == pytest.approx(exact, abs=1e-13)
-
-
-@every(JOINT)
-def test_joint_nodes_come_in_mirrored_pairs(law):
-    points, weights = law.nodes(64)
-    assert_close(points.sort(0).values, -points.sort(0, descending=True).values, rtol=0, atol=1e-15)
-    for odd in (points, points**3, points[:, :1] * points[:, -1:] ** 2):
-        assert_close(weights @ odd, torch.zeros(odd.shape[1], dtype=torch.double))
-
-
-@every(JOINT)
-def test_joint_nodes_converge_to_the_integral(law):
-    omega = 3 * torch.randn(20, len(law.mean), generator=generator(8), dtype=torch.double)
-    exact = law.characteristic(omega).real
-    errors = []
-    for num in (256, 4096, 65536):
-        points, weights = law.nodes(num)
-        errors.append(((omega @ points.T).cos() @ weights - exact).abs().max().item())
-    # quasi-random: the error falls nearly like 1 / num, plain Monte Carlo's like 1 / sqrt(num)
-    assert errors[1] <= errors[0] / 3
-    assert errors[2] <= errors[1] / 3
-    assert errors[2] <= 1e-3
-    covariance = points.T * weights @ points
-    assert_close(covariance, law.covariance_matrix, rtol=0, atol=1e-3 * covariance.max().item())
-
-
-@pytest.mark.parametrize("num", [1, 2, 3, 7, 64])
-@every(LAWS)
-def test_there_are_as_many_nodes_as_asked_for(law, num):
-    points, weights = law.nodes(num)
-    assert points.shape == (num, len(law.mean))
-    assert weights.shape in ((num,), points.shape)
-    assert_close(weights.sum(0), torch.ones_like(weights[0]), rtol=0, atol=1e-14)
 
 
 @every(LAWS)

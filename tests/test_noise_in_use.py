@@ -35,6 +35,7 @@ from meseta.gp.paths import sample_paths
 from meseta.kernels import StationaryKernel, smooth
 from meseta.named_noise import read_noise
 from meseta.noise import Independent, Joint, Placed
+from meseta.noise.panels import composite, panels
 from meseta.recommend import recommend
 from meseta.space import Space
 from meseta.suggest import suggest
@@ -108,8 +109,12 @@ def product_rule(law, x):
             counts = weights[0] > 0  # where a law has no mass there are panels nevertheless
             columns.append((z[0, counts], weights[0, counts]))
         else:
-            nodes, weights = marginal.nodes(40)
-            columns.append((at + nodes[:, 0], weights))
+            atoms, masses = marginal.atoms
+            low, high = marginal.interval(1e-14)
+            xi, weights = torch.empty(0).double(), torch.empty(0).double()
+            if masses.sum() < 1:
+                xi, weights = composite(marginal, panels(marginal, low, high, marginal.breaks), 8)
+            columns.append((at + torch.cat([xi, atoms]), torch.cat([weights, masses])))
     (a, v), (b, w) = columns
     return torch.cartesian_prod(a, b), torch.outer(v, w).reshape(-1)
 
@@ -210,16 +215,17 @@ def test_joint_smoothing_is_that_of_samples(name):
 def test_products_of_matrices_are_sums_over_pairs(lengthscale):
     """Also where exponentials of the products would overflow, and pairs are looked at instead."""
     kernel = StationaryKernel(tensor(1.0), ("se", "se"), tensor([lengthscale, 2 * lengthscale]))
-    law = Joint(Normal([0.1 * lengthscale, 0.0]), [((0, 1), Common(Uniform(0.3), [1, 0.5]))])
+    table = 0.3 * np.random.default_rng(2).uniform(-1, 1, size=(40, 2))
+    law = Joint(Normal([0.1 * lengthscale, 0.0]), [((0, 1), Empirical(table))])
     smoothed = smooth(kernel, law)
-    ((dims, separable),) = smoothed.separable
+    ((_, on_nodes, _),) = smoothed.parts
     A, B = uniform(30, 2, seed=0), uniform(20, 2, seed=1)
-    delta = A[:, None] - B
-    for found, pairs in (
-        (smoothed.k_gf(A, B), separable.nodes.gf(delta[..., dims])),
-        (smoothed.k_g(A, B), separable.nodes.g(delta[..., dims])),
-    ):
-        np.testing.assert_allclose(found, pairs, rtol=1e-9, atol=1e-15)
+    for which, found in enumerate((smoothed.k_gf(A, B), smoothed.k_g(A, B))):
+        whitened, rule = on_nodes.coordinates[which], on_nodes.rules[which]
+        delta = whitened(A)[:, None] - whitened(B)
+        apart = (delta[:, :, None] + rule.nodes).square().sum(-1)
+        pairs = whitened.factor * (-0.5 * apart).exp() @ rule.weights
+        np.testing.assert_allclose(found, pairs, rtol=1e-9, atol=1e-12)
 
 
 def test_a_common_normal_shift_is_a_correlated_normal_law():

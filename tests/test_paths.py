@@ -197,16 +197,17 @@ class OffCentre:
     def sigma_points(self, kappa=1.0):
         return unscented(self.mean, self.covariance_matrix.sqrt(), kappa)
 
-    def nodes(self, num):
-        points, weights = (torch.from_numpy(a) for a in leggauss(num))
-        return 0.15 + 0.1 * points[:, None], weights / 2
+
+def off_centre_nodes(num):
+    points, weights = (torch.from_numpy(a) for a in leggauss(num))
+    return 0.15 + 0.1 * points[:, None], weights / 2
 
 
 @every_sampler
 def test_noise_off_centre_shifts_the_phase_of_each_feature(sampler):
     posterior = posterior_of(("se",), OffCentre())
     paths = sample_paths(posterior, 4, 200, generator(13), sampler)
-    xi, weights = OffCentre().nodes(40)
+    xi, weights = off_centre_nodes(40)
     assert_g_is_the_average_of_f(paths, xi, weights, 1)
 
 
@@ -215,7 +216,7 @@ def test_g_is_the_exact_smoothing_of_f_under_a_law_for_each_dimension(sampler):
     law = Independent([OffCentre(), Normal(0.1), Uniform(0.2)])
     paths = sample_paths(posterior_of(("se",) * 3, law), 4, 200, generator(25), sampler)
     normal, uniform = hermite_nodes(tensor([[0.01]]), 24), legendre_nodes(tensor([0.2]), 16)
-    points, weights = zip(OffCentre().nodes(12), normal, uniform, strict=True)
+    points, weights = zip(off_centre_nodes(12), normal, uniform, strict=True)
     xi = torch.cartesian_prod(*[column[:, 0] for column in points])
     assert_g_is_the_average_of_f(paths, xi, torch.cartesian_prod(*weights).prod(-1), 3)
 

@@ -160,13 +160,6 @@ def test_maxima_of_paths_with_several_tops_are_those_of_a_dense_grid(lengthscale
     assert maxima.value.median() == pytest.approx(best.median().item(), abs=0.01)
 
 
-@pytest.mark.parametrize("d", [2, 3])
-def test_the_joint_nodes_in_use_have_nearly_the_covariance_of_the_law(d):
-    law = Normal(covariance=torch.eye(d, dtype=torch.double))
-    points, weights = law.nodes(64)
-    assert_close(points.T * weights @ points, torch.eye(d).double(), rtol=0, atol=0.02)
-
-
 def test_a_negative_variance_beside_a_large_one_is_refused():
     with pytest.raises(ValueError, match="semi-definite"):
         Normal(covariance=[[1e12, 0.0], [0.0, -0.5]])

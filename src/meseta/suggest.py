@@ -25,6 +25,7 @@ class SuggestInfo(NamedTuple):
     model: SingleTaskGP | None = None
     fit: FitInfo | None = None
     acquisition: RobustAcquisition | None = None
+    smoothing_error: float | None = None  # of covariances of g, over the prior variance
     maximize: MaximizeInfo | None = None
 
 
@@ -94,4 +95,5 @@ def suggest(
         acquisition.robust.lengthscale,
     )
     x = x if held is None else held.put(x)
-    return x, SuggestInfo(model, fit, acquisition, maximize)
+    error = acquisition.robust.core.kernel.error
+    return x, SuggestInfo(model, fit, acquisition, error, maximize)

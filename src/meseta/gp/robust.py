@@ -1,5 +1,6 @@
 """RobustPosterior: the posterior of f and of g(x) = E f(x + xi), in the user's units."""
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ from meseta.domain import checked_bounds
 from meseta.gp.joint import JointMoments, JointPosterior, condition
 from meseta.gp.surrogate import Units, read_model
 from meseta.kernels import smooth
+from meseta.kernels.smoothed import NOTICEABLE, REFUSED
 from meseta.noise import NoiseLaw, in_units, resolved
 
 
@@ -53,8 +55,10 @@ class RobustPosterior:
         law = resolved(noise.in_dimension(X.shape[1]), *units.x_to_raw(box))
         law = in_units(law, units.x_offset, units.x_width)
         corners = torch.cat([X, box])
+        kernel = smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)]))
+        _check_error(kernel.error, noise)
         core = condition(
-            smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)])),
+            kernel,
             surrogate.mean,
             surrogate.X,
             surrogate.y,
@@ -107,6 +111,23 @@ class RobustPosterior:
         if not x.isfinite().all():
             raise ValueError("x has NaN or infinite values")
         return x.to(torch.double)
+
+
+def _check_error(error: float, noise: NoiseLaw) -> None:
+    """Averages over the noise that are not exact are reported, or refused."""
+    if error <= NOTICEABLE:
+        return
+    problem = (
+        f"averages over the noise {noise!r} have an error of about {error:.1g} of the prior "
+        "standard deviation: several laws that are not Normal act on the same parameters, or the "
+        "noise is too wide for the lengthscales of f"
+    )
+    if error > REFUSED:
+        raise ValueError(
+            f"{problem}; give these parameters one law (Normal(covariance=...), or "
+            "Empirical(samples) of their sum), or check the widths"
+        )
+    warnings.warn(problem, RuntimeWarning, stacklevel=3)
 
 
 def raw_moments(moments: JointMoments, units: Units) -> JointMoments:

@@ -1,8 +1,8 @@
-"""g as a weighted sum of f on a fixed grid: the route for every law without a closed form.
+"""g as a weighted sum of f on a fixed grid: noise that depends on x, on an edge or on a scale.
 
-Between r Chebyshev points t of an interval that holds all places where a perturbed design may end
-up, f is interpolated by polynomials: g(x) = E f(z(x)) = sum_j lambda_j(x) f(t_j). A sum of values
-of f is jointly Gaussian with f, so k_f, k_gf and k_g fit together exactly, whatever r is.
+Between r Chebyshev points t of a zone that holds all places that matter, f is interpolated by
+polynomials: g(x) = E f(z(x)) = sum_j lambda_j(x) f(t_j). A sum of values of f is jointly Gaussian
+with f, so k_f, k_gf and k_g fit together exactly, whatever r is.
 """
 
 import math
@@ -10,29 +10,45 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any, Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.polynomial.legendre import leggauss, legvander
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
-from meseta.kernels.stationary import Factor
+from meseta.kernels.chebyshev import (
+    ROUNDING,
+    Interval,
+    Table,
+    chebyshev,
+    from_unit,
+    interpolated,
+    points,
+    to_unit,
+    transform,
+)
+from meseta.kernels.spectral import beyond
+from meseta.kernels.stationary import Factor, Shape
 from meseta.noise.placed import Placed
 
-# exp(-FREQUENCY^2 / 2) = 2e-16: no squared exponential has faster waves than this per lengthscale.
-FREQUENCY = 8.5
+# Waves per lengthscale that f may have on a grid. exp(-8.5^2 / 2) = 2e-16 for the squared
+# exponential; the Matern kernels have faster ones, whose share this leaves out.
+FREQUENCY: dict[Shape, float] = {"se": 8.5, "matern52": 40.0, "matern32": 60.0, "matern12": 80.0}
+# How far from x' k_f(x, x') is above 1e-17, in lengthscales.
+LIVES: dict[Shape, float] = {"se": 9.0, "matern52": 21.0, "matern32": 26.0, "matern12": 40.0}
 # Sizes of grids; few different ones, so that their weights can be kept.
-SIZES = (24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768)
+SIZES = (24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)
+# Tails that a zone leaves out; the larger ones when with less it would need too many nodes.
+TAILS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 # Coefficients of the weights, as functions of x, below this share of the largest are rounding.
-ACCURACY = 1e-12
-# And below this one, times their number, they are left out.
-ROUNDING = 1e-15
+ACCURACY = 1e-13
 WAVES_ACCURACY = 1e-11  # of random waves nobody needs to know the last digits
-MOST_COEFFICIENTS = 768
-FIRST_LOOK = 24  # values of a smooth function that may be enough to interpolate it
-
-Interval = tuple[float, float]
+CHUNK = 2**21  # nodes of a rule at once: 16 MiB
+# Legendre polynomials that stand for six half-waves of a polynomial to 1e-14.
+LEGENDRE, HALF_WAVES = 24, 6
+FEW = 48  # polynomials that are averaged one by one
 
 
 @runtime_checkable
@@ -60,6 +76,7 @@ class Grid:
     nodes: Float[Tensor, "r g"]
     weights: Weights
     smooth: bool = False  # the base is, so that functions of x can be interpolated
+    error: float = 0.0  # of k_gf and k_g, as shares of the prior variance
 
     def gf(
         self, A: Float[Tensor, "*#batch m g"], B: Float[Tensor, "*#batch n g"]
@@ -95,6 +112,12 @@ class Grid:
         M = torch.cat([phase.cos(), phase.sin()], dim=-1)
         return self.weights.times(M, WAVES_ACCURACY)
 
+    def moments(self, x: Float[Tensor, "m 1"]) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+        """Mean and variance of z(x), where it is one number."""
+        weight, t = self.weights(x), self.nodes[:, 0]
+        mean = weight @ t
+        return mean, (weight * (t - mean[:, None]).square()).sum(-1)
+
     @cached_property
     def _diagonal(self) -> Callable[[Tensor], Tensor]:
         return self.weights.interpolated(self._at) if self.smooth else self._at
@@ -114,13 +137,15 @@ class Grid:
 
 
 def placed_grid(
-    base: Factor, placed: Placed, span: Interval, lengthscale: float, *, smooth: bool
+    base: Factor, placed: Placed, span: Interval, lengthscale: float, shape: Shape = "se"
 ) -> Grid:
     """The grid of one parameter whose designs lie in `span`."""
-    reach = placed.reach(span)
-    nodes, tables = _tables(placed, span, reach, _size(reach, lengthscale))
-    weights = Direct(placed, reach, len(nodes)) if tables is None else Pieces(tables)
-    return Grid(base, nodes[:, None], weights, smooth)
+    zone = _zone(placed, span, lengthscale, shape)
+    tables = _tables(placed, span, zone.interval, zone.size)
+    nodes = from_unit(points(zone.size), zone.interval)
+    weights = Direct(placed, zone.interval, zone.size) if tables is None else Pieces(tables.tables)
+    error = zone.error + (0.0 if tables is None else tables.error)
+    return Grid(base, nodes[:, None], weights, shape == "se", error)
 
 
 def confused_grid(
@@ -129,6 +154,45 @@ def confused_grid(
     """The grid of a category: its nodes are the choices, its weights their probabilities."""
 
     return Grid(base, choices, Rows(choices, matrix), smooth=True)
+
+
+class Zone(NamedTuple):
+    """Where f is interpolated, on how many nodes; `error` is what that leaves out."""
+
+    interval: Interval
+    size: int
+    error: float
+
+
+def _zone(placed: Placed, span: Interval, lengthscale: float, shape: Shape) -> Zone:
+    """The places that z(x) reaches and that matter, as far as nodes go.
+
+    k_gf needs those near the designs, where the data are; what g has of f elsewhere adds to k_g the
+    square of its probability, at most.
+    """
+    near = LIVES[shape] * lengthscale
+    whole = placed.reach(span)
+    for tail in TAILS:
+        low, high = placed.reach(span, tail)
+        zone = (
+            max(whole[0], min(low, span[0] - near)),
+            min(whole[1], max(high, span[1] + near)),
+        )
+        size = _size(zone, lengthscale, shape)
+        if size <= SIZES[-1]:
+            break
+    lost = 0.0 if placed.edge != "allow" else tail**2
+    if size <= SIZES[-1]:
+        return Zone(zone, next(s for s in SIZES if s >= size), lost)
+    # too few nodes for waves this short: those above the frequency that they follow are lost
+    followed = FREQUENCY[shape] * SIZES[-1] / size
+    return Zone(zone, SIZES[-1], lost + beyond(shape, followed))
+
+
+def _size(zone: Interval, lengthscale: float, shape: Shape) -> int:
+    """How many nodes an interval takes: a polynomial of degree r follows r / 2 waves over it."""
+    waves = FREQUENCY[shape] * (zone[1] - zone[0]) / lengthscale / 2
+    return int(waves + 4 * waves ** (1 / 3) + 8)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,35 +229,6 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
-    """lambda(x) as polynomials in x, by their Chebyshev coefficients over `span`."""
-
-    span: Interval
-    coefficients: Float[Tensor, "*batch s r"]
-
-    def __call__(self, x: Float[Tensor, "*batch m 1"]) -> Float[Tensor, "*batch m r"]:
-        if self.coefficients.shape[-2] == 1:  # wherever x is, an environment is what it is
-            return self.coefficients + 0.0 * x
-        unit = _to_unit(x[..., 0], self.span).clamp(-1, 1)
-        return _chebyshev(unit, self.coefficients.shape[-2]) @ self.coefficients
-
-    def times(self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING) -> "Table":
-        """Of lower degree than lambda itself where M is smooth."""
-        return Table(self.span, _without_rounding(self.coefficients @ M, accuracy))
-
-    def interpolated(self, h: Callable[[Tensor], Tensor]) -> "Table":
-        most, num = 2 * max(self.coefficients.shape), FIRST_LOOK
-        while True:
-            num = min(num, most)
-            x = _from_unit(_points(num), self.span)[:, None]
-            coefficients = _transform(num) @ h(x)
-            height = coefficients.abs().amax(-1)
-            if num == most or (height[-num // 4 :] <= ROUNDING * num * height.max()).all():
-                return Table(self.span, _without_rounding(coefficients))
-            num = 2 * num
-
-
-@dataclass(frozen=True, eq=False)
 class Pieces:
     """Tables side by side, from kink to kink."""
 
@@ -210,7 +245,13 @@ class Pieces:
         return Pieces(tuple(table.times(M, accuracy) for table in self.tables))
 
     def interpolated(self, h: Callable[[Tensor], Tensor]) -> "Pieces":
-        return Pieces(tuple(table.interpolated(h) for table in self.tables))
+        most = [2 * max(table.coefficients.shape) for table in self.tables]
+        return Pieces(
+            tuple(
+                interpolated(h, table.span, most=num)[0]
+                for table, num in zip(self.tables, most, strict=True)
+            )
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,14 +259,12 @@ class Direct:
     """lambda(x) from point masses: it may have kinks where one of them meets an edge of the box."""
 
     placed: Placed
-    reach: Interval
+    zone: Interval
     size: int
 
     def __call__(self, x: Float[Tensor, "*batch m 1"]) -> Float[Tensor, "*batch m r"]:
-        z, weights = self.placed.rule(x.reshape(-1), self.size)
-        unit = _to_unit(z, self.reach).clamp(-1, 1)
-        averages = (weights[:, None, :] @ _chebyshev(unit, self.size)).squeeze(-2)
-        return (averages @ _transform(self.size)).view(*x.shape[:-1], self.size)
+        weights = _weights(self.placed, x.reshape(-1), self.zone, self.size)
+        return weights.view(*x.shape[:-1], self.size)
 
     def times(
         self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING
@@ -236,117 +275,98 @@ class Direct:
         return h
 
 
+class Tables(NamedTuple):
+    """lambda(x) from kink to kink; `error` is what its last coefficients are."""
+
+    tables: tuple[Table, ...]
+    error: float
+
+
 @lru_cache(maxsize=256)
-def _tables(
-    placed: Placed, span: Interval, reach: Interval, size: int
-) -> tuple[Float[Tensor, " r"], tuple[Table, ...] | None]:
-    """The nodes, and lambda(x) from kink to kink; None where it has no smooth pieces.
+def _tables(placed: Placed, span: Interval, zone: Interval, size: int) -> Tables | None:
+    """lambda(x) from kink to kink; None where it has no smooth pieces.
 
     Kept, since it depends on no lengthscale: a run computes it a few times only.
     """
-    nodes = _from_unit(_points(size), reach)
     if not placed.smooth:
-        return nodes, None
+        return None
     if placed.kind == "replace":
-        weights = expected_polynomials(placed, nodes[:1], reach, size) @ _transform(size)
-        return nodes, (Table(span, weights),)
+        middle = torch.tensor([(span[0] + span[1]) / 2], dtype=torch.double)
+        return Tables((Table(span, _weights(placed, middle, zone, size)),), 0.0)
     ends = [span[0], *placed.kinks(span), span[1]]
     wide = [(a, b) for a, b in pairwise(ends) if b - a > 1e-9 * (span[1] - span[0])]
-    return nodes, tuple(Table(piece, _coefficients(placed, piece, reach, size)) for piece in wide)
+    found = [
+        interpolated(
+            lambda x: _weights(placed, x[:, 0], zone, size),
+            piece,
+            first=32,
+            accuracy=ACCURACY,
+        )
+        for piece in wide
+    ]
+    return Tables(tuple(table for table, _ in found), max(rest for _, rest in found))
 
 
-def _coefficients(
-    placed: Placed, piece: Interval, reach: Interval, size: int
-) -> Float[Tensor, "s r"]:
-    """Of lambda(x) over a piece, until the last ones are rounding."""
-    num = size if placed.polynomial else 2 * size
-    while True:
-        x = _from_unit(_points(num), piece)
-        averages = expected_polynomials(placed, x, reach, size)
-        coefficients = _transform(num) @ averages @ _transform(size)
-        height = coefficients.abs().amax(-1)
-        rounding = height <= ACCURACY * height.max()
-        if placed.polynomial or rounding[-num // 8 :].all() or num >= MOST_COEFFICIENTS:
-            return _without_rounding(coefficients)
-        num = 2 * num
-
-
-def _without_rounding(
-    coefficients: Float[Tensor, "*batch s r"], accuracy: float = ROUNDING
-) -> Float[Tensor, "*batch t r"]:
-    """Without the last rows, if they are no more than rounding."""
-    if not coefficients.numel():
-        return coefficients
-    height = coefficients.detach().abs().amax(-1).reshape(-1, coefficients.shape[-2]).amax(0)
-    last = (height > accuracy * len(height) * height.max()).nonzero()
-    return coefficients[..., : int(last.max()) + 1 if len(last) else 1, :]
-
-
-def expected_polynomials(
-    placed: Placed, x: Float[Tensor, " m"], reach: Interval, size: int
+def _weights(
+    placed: Placed, x: Float[Tensor, " m"], zone: Interval, size: int
 ) -> Float[Tensor, "m r"]:
-    """E T_k(z(x)) for k < size, T_k the Chebyshev polynomials over `reach`."""
-    z, weights = placed.rule(x, size)
-    unit = _to_unit(z, reach).clamp(-1, 1)
-    before, now = torch.ones_like(unit), unit  # T_0, T_1
-    averages = [(weights * before).sum(-1), (weights * now).sum(-1)]
-    for _ in range(size - 2):
-        before, now = now, 2 * unit * now - before
-        averages.append((weights * now).sum(-1))
-    return torch.stack(averages, dim=-1)
+    """E of the cardinal polynomials of the grid at z(x), some x at a time."""
+    at_once, parts, done = 16, [x.new_zeros(0, size)], 0
+    while done < len(x):
+        z, share = placed.rule(x[done : done + at_once], size, zone)
+        parts.append(_averages(z, share, zone, size))
+        done += at_once
+        at_once = max(1, min(256, CHUNK // max(1, z.shape[-1])))
+    return torch.cat(parts) @ transform(size)
 
 
-def _size(reach: Interval, lengthscale: float) -> int:
-    """How many nodes an interval takes: a polynomial of degree r follows r / 2 waves over it."""
-    waves = FREQUENCY * (reach[1] - reach[0]) / lengthscale / 2
-    wanted = waves + 4 * waves ** (1 / 3) + 8
-    return next((size for size in SIZES if size >= wanted), SIZES[-1])
+def _averages(z: Tensor, weights: Tensor, zone: Interval, size: int) -> Float[Tensor, "m r"]:
+    """E T_k(z) for k < size; places beyond the zone do not count.
+
+    Where there are many, T_k is a sum of Legendre polynomials on each of a few panels, and those
+    are averaged: the cost does not grow with size times the number of places.
+    """
+    unit = to_unit(z, zone)
+    weights = torch.where(unit.abs() <= 1 + 1e-9, weights, 0.0)
+    unit = unit.clamp(-1, 1)
+    if z.requires_grad:
+        return (weights[:, None, :] @ chebyshev(unit, size)).squeeze(-2)
+    if size <= FEW:
+        before, now = torch.ones_like(unit), unit  # T_0, T_1
+        averages = [weights.sum(-1), (weights * now).sum(-1)]
+        for _ in range(size - 2):
+            before, now = now, 2 * unit * now - before
+            averages.append((weights * now).sum(-1))
+        return torch.stack(averages, dim=-1)
+    series = _legendre_series(size)
+    panels = len(series) // LEGENDRE
+    ends = _turns(panels)
+    index = torch.bucketize(unit, ends[1:-1])
+    t = (2 * unit - ends[index] - ends[index + 1]) / (ends[index + 1] - ends[index])
+    before, now = torch.ones_like(t), t  # P_0, P_1
+    moments = [_in_panels(weights, index, panels), _in_panels(weights * t, index, panels)]
+    for l in range(1, LEGENDRE - 1):
+        before, now = now, ((2 * l + 1) * t * now - l * before) / (l + 1)
+        moments.append(_in_panels(weights * now, index, panels))
+    return torch.stack(moments, dim=-1).flatten(1) @ series
 
 
-def _points(num: int) -> Float[Tensor, " num"]:
-    """Zeros of the Chebyshev polynomial of that degree."""
-    return (math.pi * (torch.arange(num, dtype=torch.double) + 0.5) / num).cos()
+def _turns(panels: int) -> Float[Tensor, " ends"]:
+    """Ends of panels of [-1, 1] on which T_k has as many zeros on each."""
+    return -(math.pi * torch.linspace(0, 1, panels + 1, dtype=torch.double)).cos()
 
 
-@lru_cache(maxsize=64)
-def _transform(num: int) -> Float[Tensor, "num num"]:
-    """From values at the points to coefficients; T(z) times it are the cardinal polynomials."""
-    k, theta = torch.arange(num, dtype=torch.double), _points(num).acos()
-    matrix = 2 / num * (k[:, None] * theta).cos()
-    matrix[0] /= 2
-    return matrix
+def _in_panels(values: Tensor, index: Tensor, panels: int) -> Float[Tensor, "m panels"]:
+    return values.new_zeros(len(values), panels).scatter_add_(1, index, values)
 
 
-class _Chebyshev(torch.autograd.Function):
-    """T_k(x) = cos(k arccos x), k < size, and T_k' = k sin(k theta) / sin(theta)."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, size: int) -> Tensor:
-        k = torch.arange(size, dtype=x.dtype)
-        theta = x.acos()
-        ctx.save_for_backward(theta)
-        ctx.size = size
-        return (theta[..., None] * k).cos()
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None]:
-        (theta,) = ctx.saved_tensors
-        # at the very ends k sin(k theta) / sin(theta) = +-k^2; a tiny angle gives the same
-        theta = theta.clamp(1e-7, math.pi - 1e-7)
-        k = torch.arange(ctx.size, dtype=theta.dtype)
-        slope = k * (theta[..., None] * k).sin() / theta.sin()[..., None]
-        return (upstream[0] * slope).sum(-1), None
-
-
-_chebyshev: Callable[[Tensor, int], Tensor] = _Chebyshev.apply
-
-
-def _to_unit(x: Tensor, interval: Interval) -> Tensor:
-    low, high = interval
-    return (2 * x - (low + high)) / (high - low)
-
-
-def _from_unit(x: Tensor, interval: Interval) -> Tensor:
-    low, high = interval
-    return (low + high) / 2 + (high - low) / 2 * x
+@lru_cache(maxsize=32)
+def _legendre_series(size: int) -> Float[Tensor, "coefficients r"]:
+    """T_k on each panel of [-1, 1] as Legendre polynomials, of which six half-waves need few."""
+    panels = math.ceil(size / HALF_WAVES)
+    t, w = leggauss(LEGENDRE)
+    degrees = np.arange(LEGENDRE)
+    to_series = torch.tensor(legvander(t, LEGENDRE - 1).T * w * (degrees[:, None] + 0.5))
+    low, high = _turns(panels)[:-1, None], _turns(panels)[1:, None]
+    unit = (low + high) / 2 + (high - low) / 2 * torch.tensor(t)
+    return (to_series @ chebyshev(unit.clamp(-1, 1), size)).flatten(0, 1)

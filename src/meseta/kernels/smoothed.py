@@ -10,21 +10,25 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 
 from meseta.kernels.grid import Grid
-from meseta.kernels.separable import SeparableNodes
+from meseta.kernels.joined import AlongLine, OnNodes
+from meseta.kernels.spectrum import Spectrum
 from meseta.kernels.stationary import Factors, StationaryKernel, product
 from meseta.noise import Confused, NoiseLaw
 from meseta.noise.joint import own_and_shared
 from meseta.noise.law import symmetric_root, unscented
 
+# Errors of k_gf and k_g, over the prior variance, that users are told of, and that are refused.
+NOTICEABLE, REFUSED = 1e-4, 0.05
+
 Function = Callable[[Tensor], Tensor]
 Which = Literal["gf", "g"]
 
 
-class OnGrid(NamedTuple):
-    """Dimensions whose smoothing goes by a grid."""
+class Part(NamedTuple):
+    """Dimensions whose smoothing is computed from two points, rather than from their difference."""
 
     dims: list[int]
-    grid: Grid
+    smoothing: Spectrum | Grid | AlongLine | OnNodes
     shifts: bool  # xi is added to x, so that it has a characteristic function
 
 
@@ -32,17 +36,15 @@ class OnGrid(NamedTuple):
 class SmoothedKernel:
     """Covariances of f and g: index order is argument order, k_gf(A, B) has g at A and f at B.
 
-    `factors` cover the dimensions where xi is added to x and the smoothing has a closed form or
-    joint nodes, `separable` those where joint nodes make products of matrices, `grids` the others.
-    `whole` are all dimensions without noise.
+    `factors` cover the dimensions whose smoothing is a function of the difference, `parts` the
+    others; `whole` are all dimensions without noise.
     """
 
     kernel: StationaryKernel
     law: NoiseLaw
     whole: Factors
     factors: Factors
-    grids: tuple[OnGrid, ...] = ()
-    separable: tuple[tuple[list[int], SeparableNodes], ...] = ()
+    parts: tuple[Part, ...] = ()
     bias: Float[Tensor, " d"] | None = None  # E xi, which the factors leave out
 
     def k_f(
@@ -55,7 +57,7 @@ class SmoothedKernel:
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
         value = self.of_differences(self._biased(_differences(A, B)), "gf")
-        for dims, part in self._of_pairs:
+        for dims, part, _ in self.parts:
             value = value * part.gf(A[..., dims], B[..., dims])
         return value
 
@@ -63,19 +65,19 @@ class SmoothedKernel:
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]
     ) -> Float[Tensor, "*batch m n"]:
         value = self.of_differences(_differences(A, B), "g")
-        for dims, part in self._of_pairs:
+        for dims, part, _ in self.parts:
             value = value * part.g(A[..., dims], B[..., dims])
         return value
 
     def gf_with(self, B: Float[Tensor, "n d"]) -> "Covariance":
-        """k_gf(A, B) as a function of A alone; where there are grids, at a fraction of the cost."""
-        others = [(dims, part.gf_with(B[:, dims])) for dims, part in self._of_pairs]
+        """k_gf(A, B) as a function of A alone; much cheaper."""
+        others = [(dims, part.gf_with(B[:, dims])) for dims, part, _ in self.parts]
         shift = torch.zeros_like(B[0]) if self.bias is None else self.bias
         return Covariance(self, B - shift, "gf", others)
 
     def g_with(self, B: Float[Tensor, "n d"]) -> "Covariance":
         """k_g(A, B) as a function of A alone."""
-        others = [(dims, part.g_with(B[:, dims])) for dims, part in self._of_pairs]
+        others = [(dims, part.g_with(B[:, dims])) for dims, part, _ in self.parts]
         return Covariance(self, B, "g", others)
 
     @property
@@ -88,20 +90,21 @@ class SmoothedKernel:
     ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
         """k_gf(x, x) and k_g(x, x) for each x."""
         gf, g = (value.expand(len(x)) for value in self._at_zero)
-        for dims, part in self._of_pairs:
+        for dims, part, _ in self.parts:
             part_gf, part_g = part.at_same_point(x[:, dims])
             gf, g = gf * part_gf, g * part_g
         return gf, g
 
     @property
-    def _of_pairs(self) -> list[tuple[list[int], Grid | SeparableNodes]]:
-        """What is computed from two points, rather than from their difference."""
-        return [*((dims, grid) for dims, grid, _ in self.grids), *self.separable]
+    def error(self) -> float:
+        """A bound of the error of k_gf and k_g, or a close estimate, over the prior variance."""
+        of_factors = [getattr(factor, "error", 0.0) for _, factor in self.factors]
+        return sum(of_factors) + sum(part.smoothing.error for part in self.parts)
 
     @cached_property
     def shifted(self) -> list[int]:
         """Dimensions where xi is added to x."""
-        placed = [i for dims, _, shifts in self.grids if not shifts for i in dims]
+        placed = [i for dims, _, shifts in self.parts if not shifts for i in dims]
         return [i for i in range(len(self.kernel.lengthscale)) if i not in placed]
 
     def characteristic(self, omega: Float[Tensor, "features d"]) -> Complex[Tensor, " features"]:
@@ -121,11 +124,10 @@ class SmoothedKernel:
     def waves_with(self, omega: Float[Tensor, "features d"]) -> "Waves":
         """exp(i omega x) over the shifted dimensions, times E exp(i omega z(x)) over the others."""
         others = [
-            (dims, grid.waves_with(omega[:, dims]))
-            for dims, grid, shifts in self.grids
-            if not shifts
+            (dims, part.waves_with(omega[:, dims]))
+            for dims, part, shifts in self.parts
+            if not shifts and isinstance(part, Spectrum | Grid)
         ]
-
         return Waves(self.shifted, omega[:, self.shifted], others)
 
     def sigma_points(
@@ -140,13 +142,13 @@ class SmoothedKernel:
         mean[placed] = 0
         points, weights = unscented(mean, root, kappa)
         places = [x[:, i, None] + points[:, i] for i in range(x.shape[1])]
-        for dims, grid, shifts in self.grids:
-            if not shifts and len(dims) == 1:  # choices of a category have nothing between them
-                weight, t = grid.weights(x[:, dims]), grid.nodes[:, 0]
-                centre = weight @ t
+        for dims, part, _ in self.parts:
+            # choices of a category have nothing between them
+            if dims[0] in placed and len(dims) == 1 and isinstance(part, Spectrum | Grid):
+                centre, variance = part.moments(x[:, dims])
                 # nothing may be left to chance; its root has a slope nevertheless
-                variance = (weight * (t - centre[:, None]).square()).sum(-1).clamp_min(1e-20)
-                places[dims[0]] = centre[:, None] + variance.sqrt()[:, None] * points[:, dims[0]]
+                deviation = variance.clamp_min(1e-20).sqrt()
+                places[dims[0]] = centre[:, None] + deviation[:, None] * points[:, dims[0]]
         return torch.stack(places, dim=-1), weights
 
     @cached_property

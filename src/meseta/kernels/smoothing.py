@@ -1,9 +1,8 @@
-"""Which smoothing goes with a kernel and a law: closed forms, quadrature, or a grid."""
+"""Which smoothing goes with a kernel and a law: closed forms, frequencies, a grid, or nodes."""
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -11,18 +10,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.kernels import matern, squared_exponential
+from meseta.kernels.chebyshev import Interval
+from meseta.kernels.compress import Kernel, Rule
 from meseta.kernels.grid import Grid, confused_grid, placed_grid
-from meseta.kernels.quadrature import IndependentNodes, JointNodes
-from meseta.kernels.separable import SeparableNodes
-from meseta.kernels.smoothed import OnGrid, SmoothedKernel
-from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel
+from meseta.kernels.joined import AlongLine, OnNodes, whitened
+from meseta.kernels.nodes import joint_rules
+from meseta.kernels.quadrature import JointNodes
+from meseta.kernels.smoothed import Part, SmoothedKernel
+from meseta.kernels.spectrum import Spectrum, spectrum
+from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
 from meseta.noise import Confused, Independent, Joint, NoiseLaw, Normal, Placed, Uniform
 from meseta.noise.joint import own_and_shared
-from meseta.noise.law import OneDimensional
-
-# Gauss nodes per dimension of the quadrature route, at least and at most; joint nodes.
-NODES, MOST_NODES = 24, 256
-JOINT_NODES = 64
+from meseta.noise.terms import Terms, terms
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -38,65 +37,176 @@ def smooth(
     d = len(kernel.lengthscale)
     law = law.in_dimension(d)
     span = torch.tensor([[-1.0], [2.0]], dtype=torch.double).expand(2, d) if span is None else span
-    marginals, everything = own_and_shared(law, d)
-    together = [(dims, part) for dims, part in everything if not isinstance(part, Confused)]
-    marginals, parts = _absorbed(marginals, together)
-    confused = [(dims, part) for dims, part in everything if isinstance(part, Confused)]
-    joint = [i for dims, _ in parts for i in dims]
+    marginals, shared = own_and_shared(law, d)
+    joint = {i for dims, _ in shared for i in dims}
     formulas = [
-        _formula(shape, marginal, length, joined=i in joint)
-        for i, (shape, marginal, length) in enumerate(
-            zip(kernel.shapes, marginals, kernel.lengthscale.tolist(), strict=True)
+        _formula(shape, marginal, length)
+        for shape, marginal, length in zip(
+            kernel.shapes, marginals, kernel.lengthscale.tolist(), strict=True
         )
     ]
-    on_grid = [i for i in range(d) if formulas[i] == "grid"]
-    elsewhere = {*on_grid, *joint, *(i for dims, _ in confused for i in dims)}
-    alone = [i for i in range(d) if i not in elsewhere]
-    bias = _bias(marginals, parts, formulas, d)
+    alone = [i for i in range(d) if i not in joint and formulas[i] != "none"]
+    bias = torch.zeros(d, dtype=torch.double)
+    for i in alone:
+        bias[i] = float(marginals[i].mean)
     factors = list(_factors(kernel, marginals, formulas, alone))
-    separable = []
-    for dims, part in parts:
-        joined = _joined(kernel, marginals, formulas, dims, part)
-        own = [marginals[i] for i in dims]
-        if isinstance(joined, JointNodes) and _is_gaussian(kernel, dims, own):
-            separable.append((dims, _separated(joined, kernel.lengthscale[dims], own, bias[dims])))
-            bias[dims] = 0
+    parts = [
+        Part([i], *_one_dimension(kernel, marginals[i], i, _interval(span, [i])))
+        for i in range(d)
+        if i not in joint and formulas[i] == "none"
+    ]
+    for dims, part in shared:
+        inner = StationaryKernel(
+            kernel.variance, tuple(kernel.shapes[i] for i in dims), kernel.lengthscale[dims]
+        )
+        if isinstance(part, Confused):
+            parts.append(Part(dims, _confused(inner, part), False))
+            continue
+        own = Independent([marginals[i] for i in dims])
+        together = terms(Joint(own, [(range(len(dims)), part)]))
+        joined = _joined(inner, together, span[:, dims])
+        if isinstance(joined, AlongLine | OnNodes):
+            parts.append(Part(dims, joined, True))
         else:
             factors.append((dims, joined))
-    grids = tuple(
-        OnGrid(
-            [i], _grid(kernel, marginals[i], i, span[:, i]), not isinstance(marginals[i], Placed)
-        )
-        for i in on_grid
-    ) + tuple(OnGrid(dims, _confused(kernel, part, dims), False) for dims, part in confused)
+            bias[dims] = together.mean
     return SmoothedKernel(
         kernel=kernel,
         law=law,
-        whole=_unmoved(kernel, list(range(d))) if grids or separable else tuple(factors),
+        whole=_unmoved(kernel) if parts else tuple(factors),
         factors=tuple(factors),
-        grids=grids,
-        separable=tuple(separable),
+        parts=tuple(parts),
         bias=bias if bias.any() else None,
     )
 
 
-def _absorbed(
-    marginals: tuple[NoiseLaw, ...], parts: list[tuple[list[int], NoiseLaw]]
-) -> tuple[tuple[NoiseLaw, ...], list[tuple[list[int], NoiseLaw]]]:
-    """Own laws that are not Normal become part of what moves several dimensions together.
+def _one_dimension(
+    kernel: StationaryKernel, law: NoiseLaw, i: int, span: Interval
+) -> tuple[Spectrum | Grid, bool]:
+    """The smoothing of dimension i, and whether xi is added to x."""
+    shape, lengthscale = kernel.shapes[i], float(kernel.lengthscale[i])
+    if not isinstance(law, Placed):
+        return spectrum(shape, lengthscale, law, 1.0, span), True
+    if law.kind == "replace" and law.edge == "allow" and not law.log:
+        return spectrum(shape, lengthscale, law.as_added(), 0.0, span), False
+    base = _unperturbed(shape, kernel.lengthscale[[i]])
+    return placed_grid(base, law, span, lengthscale, shape), False
 
-    One set of nodes for the sum is much smaller than nodes for each and for what they share.
-    """
-    own, merged = list(marginals), []
-    for dims, part in parts:
-        alone = [own[i] for i in dims]
-        if not all(isinstance(law, Normal) for law in alone):
-            rest = [Normal(0.0) if isinstance(law, Normal) else law for law in alone]
-            part = Joint(Independent(rest), [(range(len(dims)), part)])
-            for i, law in zip(dims, alone, strict=True):
-                own[i] = law if isinstance(law, Normal) else Normal(0.0)
-        merged.append((dims, part))
-    return tuple(own), merged
+
+def _joined(
+    kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]
+) -> Factor | AlongLine | OnNodes:
+    """Dimensions that are moved together."""
+    gaussian = set(kernel.shapes) == {"se"}
+    others = len(together.scalars) + len(together.clouds)
+    if gaussian and not others:
+        return squared_exponential.CorrelatedNormalNoise(kernel.lengthscale, together.covariance)
+    if gaussian and len(together.scalars) == others == 1:
+        return _along_line(kernel, together, span)
+    if gaussian:
+        return _on_nodes(kernel, together, span)
+    return _matern_nodes(kernel, together, span)
+
+
+def _along_line(kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]) -> AlongLine:
+    ((law, direction),) = together.scalars
+    coordinates = tuple(whitened(kernel.lengthscale, together.covariance, i) for i in (1, 2))
+    axes, spectra = [], []
+    for coordinate in coordinates:
+        along = coordinate(direction[None])[0]
+        axis = along / along.norm()
+        # the coordinate along the line is linear in x: its ends are at corners of the span
+        slopes = coordinate(torch.eye(len(axis), dtype=torch.double)) @ axis
+        wider = slopes * torch.cat([span, span + together.mean, span - together.mean])
+        interval = float(wider.amin(0).sum()), float(wider.amax(0).sum())
+        scaled = law.scaled(along.norm()[None])
+        spectra.append(spectrum("se", 1.0, scaled, 1.0, interval))
+        axes.append(axis)
+    return AlongLine(
+        (coordinates[0], coordinates[1]),
+        (axes[0], axes[1]),
+        (spectra[0], spectra[1]),
+        together.mean,
+    )
+
+
+def _on_nodes(kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]) -> OnNodes:
+    coordinates = tuple(whitened(kernel.lengthscale, together.covariance, i) for i in (1, 2))
+
+    def within(which: int) -> Kernel:
+        return lambda s, t: _bell(coordinates[which](s), coordinates[which](t))
+
+    rules = joint_rules(
+        kernel,
+        together,
+        (within(0), within(1)),
+        lambda direction: float(coordinates[0](direction[None]).norm()),
+        span,
+    )
+    places = rules[0].nodes + together.mean, rules[1].nodes
+    moved = [
+        Rule(coordinate(nodes), rule.weights, rule.error)
+        for coordinate, nodes, rule in zip(coordinates, places, rules, strict=True)
+    ]
+    error = max(rule.error for rule in rules)
+    return OnNodes((coordinates[0], coordinates[1]), (moved[0], moved[1]), error)
+
+
+def _bell(s: Tensor, t: Tensor) -> Tensor:
+    return (-0.5 * (s[:, None] - t).square().sum(-1)).exp()
+
+
+def _matern_nodes(
+    kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]
+) -> JointNodes:
+    """Nodes for everything but what is Normal and independent, which has closed forms."""
+    independent, common = Normal(covariance=together.covariance).split()
+    standard = Normal(1.0)
+    rest = Terms(
+        together.mean,
+        independent.covariance_matrix,
+        [*together.scalars, *((standard, direction) for direction in common.T)],
+        together.clouds,
+    )
+    names = [
+        _formula(shape, marginal, length)
+        for shape, marginal, length in zip(
+            kernel.shapes, independent.marginals, kernel.lengthscale.tolist(), strict=True
+        )
+    ]
+    bases = _factors(kernel, independent.marginals, names, list(range(len(names))))
+    smoothness = (
+        _normalised(partial(_product, bases, "gf")),
+        _normalised(partial(_product, bases, "g")),
+    )
+    zero = torch.zeros(1, len(names), dtype=torch.double)
+    if not (rest.scalars or rest.clouds):
+        still = Rule(zero, torch.ones(1, dtype=torch.double), 0.0)
+        return JointNodes(bases, still, still)
+    rules = joint_rules(
+        kernel,
+        rest,
+        smoothness,
+        lambda direction: float((direction / kernel.lengthscale).norm()),
+        span,
+    )
+    return JointNodes(bases, *rules)
+
+
+def _product(bases: Factors, which: str, delta: Tensor) -> Tensor:
+    if which == "gf":
+        return product(bases, delta, lambda base, part: base.gf(part))
+    return product(bases, delta, lambda base, part: base.g(part))
+
+
+def _normalised(of_difference: Callable[[Tensor], Tensor]) -> Kernel:
+    """As a kernel between rows of points, 1 where they are the same."""
+
+    def kernel(s: Tensor, t: Tensor) -> Tensor:
+        delta = s[:, None] - t
+        return of_difference(delta) / of_difference(torch.zeros_like(delta[:1, :1]))
+
+    return kernel
 
 
 def _factors(
@@ -106,17 +216,13 @@ def _factors(
     dims: list[int],
 ) -> Factors:
     """Dimensions with the same formula share a factor, so that it is evaluated once for all."""
-    # the nodes of one dimension are not those of another
-    keys = [(formulas[i], kernel.shapes[i], i if formulas[i] == "nodes" else None) for i in dims]
     factors: list[tuple[list[int], Factor]] = []
-    for (formula, shape, own), places in _dims_by(keys).items():
+    keys = [(formulas[i], kernel.shapes[i]) for i in dims]
+    for (formula, shape), places in _dims_by(keys).items():
         group = [dims[place] for place in places]
         lengthscale = kernel.lengthscale[group]
         if formula == "still":
             factor = _unperturbed(shape, lengthscale)
-        elif own is not None:
-            nodes, weights = marginals[own].nodes(_num_nodes(marginals[own], float(lengthscale)))
-            factor = IndependentNodes(_unperturbed(shape, lengthscale), nodes, weights)
         else:
             width = torch.cat([_width(marginals[i]) for i in group])
             if shape == "se":
@@ -127,101 +233,18 @@ def _factors(
     return tuple(factors)
 
 
-def _joined(
-    kernel: StationaryKernel,
-    marginals: Sequence[NoiseLaw],
-    formulas: Sequence[str],
-    dims: list[int],
-    part: NoiseLaw,
-) -> Factor:
-    """Some dimensions that are moved together by `part`, and each by its own law besides."""
-    shapes = tuple(kernel.shapes[i] for i in dims)
-    inner = StationaryKernel(kernel.variance, shapes, kernel.lengthscale[dims])
-    own = [marginals[i] for i in dims]
-    if isinstance(part, Normal) and all(isinstance(law, Normal) for law in own):
-        # a sum of Normal laws is Normal
-        variances = torch.cat([law.covariance_matrix.diagonal() for law in own])
-        part = Normal(covariance=part.covariance_matrix + torch.diag(variances))
-        if set(shapes) == {"se"}:
-            covariance = part.covariance_matrix
-            return squared_exponential.CorrelatedNormalNoise(inner.lengthscale, covariance)
-        independent, nodes, weights = part.split()
-        own = list(independent.marginals)
-        differences = None
-        names = [
-            _formula(s, m, float(l), joined=True)
-            for s, m, l in zip(shapes, own, inner.lengthscale, strict=True)
-        ]
-    else:
-        nodes, weights = part.nodes(JOINT_NODES)
-        names = [formulas[i] for i in dims]
-        rule = getattr(part, "difference_nodes", None)
-        differences = None if rule is None else rule(JOINT_NODES)
-    bases = _factors(inner, own, names, list(range(len(dims))))
-    return JointNodes(bases, nodes, weights, differences)
-
-
-def _is_gaussian(kernel: StationaryKernel, dims: list[int], own: Sequence[NoiseLaw]) -> bool:
-    """Whether the smoothing by their own laws leaves squared exponentials."""
-    return {kernel.shapes[i] for i in dims} == {"se"} and all(
-        isinstance(law, Normal) for law in own
-    )
-
-
-def _separated(
-    joined: JointNodes,
-    lengthscale: Float[Tensor, " d"],
-    own: Sequence[NoiseLaw],
-    bias: Float[Tensor, " d"],
-) -> SeparableNodes:
-    variance = torch.cat([law.covariance_matrix.diagonal() for law in own])
-    narrow, wide = ((lengthscale**2 + i * variance).sqrt() for i in (1, 2))
-    return SeparableNodes(replace(joined, nodes=joined.nodes + bias), (narrow, wide))
-
-
-def _grid(kernel: StationaryKernel, law: NoiseLaw, i: int, ends: Float[Tensor, " 2"]) -> Grid:
-    low, high = ends.tolist()
-    if isinstance(law, Placed):
-        placed = law
-    else:
-        assert isinstance(law, OneDimensional)  # or its formula would be another
-        placed = Placed(law, "shift", low, high)
-    base = _unperturbed(kernel.shapes[i], kernel.lengthscale[[i]])
-    smooth = kernel.shapes[i] == "se"
-    return placed_grid(base, placed, (low, high), float(kernel.lengthscale[i]), smooth=smooth)
-
-
-def _confused(kernel: StationaryKernel, law: Confused, dims: list[int]) -> Grid:
-    inner = StationaryKernel(
-        kernel.variance, tuple(kernel.shapes[i] for i in dims), kernel.lengthscale[dims]
-    )
-    still = torch.zeros(1, len(dims), dtype=torch.double), torch.ones(1, dtype=torch.double)
-    base = JointNodes(_unmoved(inner, list(range(len(dims)))), *still)
+def _confused(kernel: StationaryKernel, law: Confused) -> Grid:
+    zero = torch.zeros(1, len(kernel.shapes), dtype=torch.double)
+    still = Rule(zero, torch.ones(1, dtype=torch.double), 0.0)
+    base = JointNodes(_unmoved(kernel), still, still)
     choices, matrix = (torch.tensor(a, dtype=torch.double) for a in (law.choices, law.matrix))
     return confused_grid(base, choices, matrix)
 
 
-def _unmoved(kernel: StationaryKernel, dims: list[int]) -> Factors:
-    """All of these dimensions without noise."""
-    still = (Normal(0.0),) * len(kernel.shapes)
-    return _factors(kernel, still, ["still"] * len(still), dims)
-
-
-def _bias(
-    marginals: Sequence[NoiseLaw],
-    parts: list[tuple[list[int], NoiseLaw]],
-    formulas: Sequence[str],
-    d: int,
-) -> Float[Tensor, " d"]:
-    """E xi where the formula is that of a centred law; nodes and grids have it in them."""
-    bias = torch.zeros(d, dtype=torch.double)
-    for i in range(d):
-        if formulas[i] not in ("grid", "nodes"):
-            bias[i] += float(marginals[i].mean)
-    for dims, part in parts:
-        if isinstance(part, Normal):
-            bias[dims] += part.mean
-    return bias
+def _unmoved(kernel: StationaryKernel) -> Factors:
+    """All dimensions without noise."""
+    d = len(kernel.shapes)
+    return _factors(kernel, (Normal(0.0),) * d, ["still"] * d, list(range(d)))
 
 
 _SE_FORMULAS: dict[str, Callable[[Tensor, Tensor], Factor]] = {
@@ -236,40 +259,30 @@ _MATERN_FORMULAS: dict[str, Callable[[Shape, Tensor, Tensor], Factor]] = {
 }
 
 
-def _formula(shape: Shape, law: NoiseLaw, lengthscale: float, *, joined: bool) -> str:
-    """The closed form of one dimension, or what stands in for it where there is none.
-
-    Where several dimensions are moved together, nodes stand in, for a grid has no tails to shift.
-    """
+def _formula(shape: Shape, law: NoiseLaw, lengthscale: float) -> str:
+    """The closed form of one dimension; none for most laws."""
     if isinstance(law, Placed):
-        return "grid"
-    width = float(_width(law)) / lengthscale
-    if width == 0:
-        return "still"
-    if isinstance(law, Normal):
-        if shape == "se":
-            return "normal"
-        wide = width * (2 * matern.SMOOTHNESS[shape]) ** 0.5 > matern.WIDE
-        return "wide normal" if wide else "normal"
-    if isinstance(law, Uniform):
+        return "none"
+    if isinstance(law, Normal | Uniform):
+        width = float(_width(law)) / lengthscale
+        if width == 0:
+            return "still"
+        if isinstance(law, Normal):
+            wide = shape != "se" and width * (2 * matern.SMOOTHNESS[shape]) ** 0.5 > matern.WIDE
+            return "wide normal" if wide else "normal"
         narrow = shape == "se" and width < squared_exponential.NARROW
         return "narrow uniform" if narrow else "uniform"
-    return "nodes" if joined or not isinstance(law, OneDimensional) else "grid"
-
-
-def _num_nodes(law: NoiseLaw, lengthscale: float) -> int:
-    """Enough to place a node in every fraction of a lengthscale where the noise may go."""
-    width = float(_width(law)) / lengthscale
-    return min(MOST_NODES, max(NODES, math.ceil(12 * width)))
+    return "none" if bool(law.covariance_matrix.any()) else "still"
 
 
 def _width(law: NoiseLaw) -> Float[Tensor, " 1"]:
     """The number that the closed forms of this law of one dimension take."""
-    if isinstance(law, Uniform):
-        return law.half_widths
-    if isinstance(law, Normal):
-        return law.standard_deviation
-    return law.covariance_matrix.diagonal().sqrt()
+    return law.half_widths if isinstance(law, Uniform) else law.covariance_matrix.diagonal().sqrt()
+
+
+def _interval(span: Float[Tensor, "2 d"], dims: list[int]) -> Interval:
+    low, high = span[:, dims[0]].tolist()
+    return low, high
 
 
 def _unperturbed(shape: Shape, lengthscale: Tensor) -> Factor:

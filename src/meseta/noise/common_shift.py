@@ -1,13 +1,11 @@
 """One cause that moves several parameters together: a temperature, a worn jig."""
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.differences import differences
 from meseta.noise.law import NoiseLaw, OneDimensional, symmetric_root, unscented
 from meseta.noise.mixture import read_one_dimensional
 from meseta.noise.normal import Normal
@@ -80,19 +78,3 @@ class Common:
         self, kappa: float = 1.0
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, symmetric_root(self.covariance_matrix), kappa)
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """Gauss nodes of s, along the loads."""
-        points, weights = self.law.nodes(num)
-        return points * self._loads, weights
-
-    def difference_nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """Gauss nodes of s - s', along the loads."""
-        points, weights = _shift_differences(self.law, num)
-        return points * self._loads, weights.clone()
-
-
-@lru_cache(maxsize=64)
-def _shift_differences(law: OneDimensional, num: int) -> tuple[Tensor, Tensor]:
-    points, weights = law.nodes(num)
-    return differences(points, weights, num)

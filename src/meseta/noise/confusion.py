@@ -125,7 +125,3 @@ class Confused:
         self, kappa: float = 1.0
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, self.covariance_matrix, kappa)
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """The one node of 0."""
-        return self.mean[None], torch.ones(1, dtype=torch.double)

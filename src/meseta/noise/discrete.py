@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.gauss import merged
 from meseta.noise.law import wave
 from meseta.noise.parameters import Numbers, read_numbers, read_weights
 from meseta.noise.scalar import ScalarLaw
@@ -72,6 +71,15 @@ class Discrete(ScalarLaw):
 
     def cdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return torch.zeros_like(xi)
+
+
+def merged(
+    values: Float[Tensor, " n"], weights: Float[Tensor, " n"]
+) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+    """Distinct values in ascending order, with the weights of equal ones taken together."""
+    distinct, index = values.unique(sorted=True, return_inverse=True)
+    total = torch.zeros_like(distinct).index_add_(0, index, weights)
+    return distinct[total > 0], total[total > 0]
 
 
 def average_wave(

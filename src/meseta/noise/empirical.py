@@ -1,16 +1,13 @@
 """Noise known from measurements: as it came, so it comes again."""
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.cubature import cubature
-from meseta.noise.differences import base_nodes, differences
-from meseta.noise.discrete import average_wave
-from meseta.noise.gauss import gauss_nodes, merged
+from meseta.noise.discrete import average_wave, merged
 from meseta.noise.law import NoiseLaw, single, symmetric_root, unscented
 from meseta.noise.parameters import Numbers, as_numbers
 
@@ -36,10 +33,10 @@ class Empirical:
     def __repr__(self) -> str:
         if len(self.samples) <= SPELLED_OUT:
             return f"Empirical({self.samples})"
-        return f"Empirical(<{len(self.samples)} samples of {self._table.shape[1]}>)"
+        return f"Empirical(<{len(self.samples)} samples of {self.table.shape[1]}>)"
 
     @cached_property
-    def _table(self) -> Float[Tensor, "n d"]:
+    def table(self) -> Float[Tensor, "n d"]:
         return torch.tensor(self.samples, dtype=torch.double).reshape(len(self.samples), -1)
 
     @cached_property
@@ -55,22 +52,22 @@ class Empirical:
 
     @property
     def independent(self) -> bool:
-        return self._table.shape[1] == 1
+        return self.table.shape[1] == 1
 
     @property
     def marginals(self) -> tuple["Empirical", ...]:
         if self.independent:
             return (self,)
-        return tuple(Empirical(column) for column in self._table.T)
+        return tuple(Empirical(column) for column in self.table.T)
 
     @property
     def mean(self) -> Float[Tensor, " d"]:
-        return self._table.mean(0)
+        return self.table.mean(0)
 
     @property
     def covariance_matrix(self) -> Float[Tensor, "d d"]:
         """Of the law, which is the sample: divided by n."""
-        centred = self._table - self.mean
+        centred = self.table - self.mean
         return centred.T @ centred / len(centred)
 
     def in_dimension(self, dimension: int) -> NoiseLaw:
@@ -78,38 +75,27 @@ class Empirical:
             from meseta.noise.independent import Independent  # which knows these laws
 
             return Independent([self] * dimension)
-        if self._table.shape[1] != dimension:
+        if self.table.shape[1] != dimension:
             raise ValueError(
-                f"the samples of Empirical have {self._table.shape[1]} columns but x has "
+                f"the samples of Empirical have {self.table.shape[1]} columns but x has "
                 f"{dimension} parameters; give exactly one column per parameter"
             )
         return self
 
     def scaled(self, scale: Float[Tensor, " d"]) -> "Empirical":
-        return Empirical(self._table * scale)
+        return Empirical(self.table * scale)
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num d"]:
-        return self._table[torch.randint(len(self._table), (num,), generator=generator)]
+        return self.table[torch.randint(len(self.table), (num,), generator=generator)]
 
     def characteristic(self, omega: Float[Tensor, "m d"]) -> Complex[Tensor, " m"]:
         """mean_i exp(i omega' xi_i)."""
-        return average_wave(omega, self._table, self._weights)
+        return average_wave(omega, self.table, self._weights)
 
     def sigma_points(
         self, kappa: float = 1.0
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, symmetric_root(self.covariance_matrix), kappa)
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """A Gauss rule of the sample; in several dimensions a cubature on some of its rows."""
-        if self.independent:
-            points, weights = gauss_nodes(self, num)
-            return points[:, None], weights
-        return _cubature(self, num)
-
-    def difference_nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """At most num nodes of xi - xi', in mirrored pairs."""
-        return _difference_cubature(self, num)
 
     def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         single(self, self.mean)
@@ -126,7 +112,7 @@ class Empirical:
 
     @cached_property
     def _atoms(self) -> tuple[Tensor, Tensor]:
-        return merged(self._table[:, 0], self._weights)
+        return merged(self.table[:, 0], self._weights)
 
     @property
     def breaks(self) -> tuple[float, ...]:
@@ -136,17 +122,6 @@ class Empirical:
     def interval(self, tail: float) -> tuple[float, float]:
         values, _ = self.atoms
         return float(values[0]), float(values[-1])
-
-
-@lru_cache(maxsize=64)
-def _cubature(law: Empirical, num: int) -> tuple[Tensor, Tensor]:
-    return cubature(law._table, law._weights, num)
-
-
-@lru_cache(maxsize=64)
-def _difference_cubature(law: Empirical, num: int) -> tuple[Tensor, Tensor]:
-    """From the differences of nodes, which have the same moments as those of the sample."""
-    return differences(*law.nodes(base_nodes(len(law.mean), num)), num)
 
 
 def _read_samples(samples: object) -> Float[Tensor, "n d"]:

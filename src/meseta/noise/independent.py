@@ -71,20 +71,6 @@ class Independent:
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, self.covariance_matrix.sqrt(), kappa)
 
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, "num d"]]:
-        """Those of each marginal law."""
-        return side_by_side([law.nodes(num) for law in self.marginals])
-
-
-def side_by_side(
-    rules: Sequence[tuple[Tensor, Tensor]],
-) -> tuple[Float[Tensor, "num d"], Float[Tensor, "num d"]]:
-    """A column for each rule; a law of few values needs fewer nodes, the rest weighs nothing."""
-    num = max(len(weights) for _, weights in rules)
-    points = [torch.cat([p, p[-1:].expand(num - len(p), 1)]) for p, _ in rules]
-    weights = [torch.cat([w, w.new_zeros(num - len(w))]) for _, w in rules]
-    return torch.cat(points, dim=1), torch.stack(weights, dim=1)
-
 
 def independent(laws: Sequence[LawLike]) -> NoiseLaw:
     """The law with these independent coordinates: Normal or Uniform where all of them are.

@@ -2,15 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.cubature import cubature, highest_degree
-from meseta.noise.differences import base_nodes, differences
-from meseta.noise.independent import independent, side_by_side
+from meseta.noise.independent import independent
 from meseta.noise.law import NoiseLaw, depends_on_x, symmetric_root, unscented
 from meseta.noise.normal import Normal
 from meseta.noise.scipy_law import LawLike, read_law
@@ -101,22 +98,6 @@ class Joint:
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, symmetric_root(self.covariance_matrix), kappa)
 
-    def nodes(
-        self, num: int
-    ) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"] | Float[Tensor, "num d"]]:
-        """Gauss rules of independent coordinates; otherwise at most num nodes of the joint law.
-
-        These are exact for polynomials up to the highest total degree with num monomials, where
-        the rules of the parts are.
-        """
-        if self.independent:
-            return side_by_side([law.nodes(num) for law in self.marginals])
-        return _joint_nodes(self, num)
-
-    def difference_nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """At most num joint nodes of xi - xi', in mirrored pairs."""
-        return _difference_nodes(self, num)
-
 
 def joint(laws: Sequence[NoiseLaw], parts: Sequence[Part]) -> NoiseLaw:
     """The simplest law with these own laws and parts; dims within a part in any order."""
@@ -154,48 +135,6 @@ def own_and_shared(
 
 def _still(law: NoiseLaw) -> bool:
     return not (depends_on_x(law) or bool(law.mean.any()) or bool(law.covariance_matrix.any()))
-
-
-@lru_cache(maxsize=64)
-def _joint_nodes(law: Joint, num: int) -> tuple[Tensor, Tensor]:
-    """Term by term: the moments of a sum are made of those of its independent terms."""
-    d = len(law.mean)
-    points, weights = law.mean.new_zeros(1, d), law.mean.new_ones(1)
-    for more, shares in _terms(law, num):
-        sums = (points[:, None] + more).reshape(-1, d)
-        points, weights = cubature(sums, torch.outer(weights, shares).reshape(-1), num)
-    return points, weights
-
-
-def _terms(law: Joint, num: int) -> list[tuple[Tensor, Tensor]]:
-    """Rules, in all d dimensions, of independent terms whose sum is xi."""
-    d = len(law.mean)
-    # a Gauss rule of n nodes is exact up to degree 2n - 1
-    few = highest_degree(d, num) // 2 + 1
-    eye = torch.eye(d, dtype=torch.double)
-    terms = []
-    for i, marginal in enumerate(law.own.marginals):
-        if not _still(marginal):
-            points, weights = marginal.nodes(few)
-            terms.append((points * eye[i], weights))
-    for dims, part in law.parts:
-        if isinstance(part, Normal) and not part.independent:
-            standard, weights = Normal(1.0).nodes(few)
-            root = symmetric_root(part.covariance_matrix) @ eye[list(dims)]
-            terms += [(standard * direction, weights) for direction in root]
-            terms.append((part.mean[None] @ eye[list(dims)], torch.ones(1, dtype=torch.double)))
-        elif part.independent:
-            rules = [marginal.nodes(few) for marginal in part.marginals]
-            terms += [(p * eye[i], w) for i, (p, w) in zip(dims, rules, strict=True)]
-        else:
-            points, weights = part.nodes(num)
-            terms.append((points @ eye[list(dims)], weights))
-    return terms
-
-
-@lru_cache(maxsize=64)
-def _difference_nodes(law: Joint, num: int) -> tuple[Tensor, Tensor]:
-    return differences(*_joint_nodes(law, base_nodes(len(law.mean), num)), num)
 
 
 def _read_parts(parts: Sequence[tuple[Sequence[int], LawLike]], dimension: int) -> tuple[Part, ...]:

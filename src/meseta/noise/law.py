@@ -20,6 +20,10 @@ class NoiseLaw(Protocol):
     many there are, it is one-dimensional.
     """
 
+    def __hash__(self) -> int:
+        """Laws are values, and what is derived from them is kept."""
+        ...
+
     @property
     def independent(self) -> bool:
         """Whether the coordinates of xi are independent of each other."""
@@ -59,16 +63,6 @@ class NoiseLaw(Protocol):
         """Points and weights of the unscented transformation."""
         ...
 
-    def nodes(
-        self, num: int
-    ) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"] | Float[Tensor, "num d"]]:
-        """Quadrature nodes and weights of E h(xi).
-
-        For independent coordinates column i holds the nodes of coordinate i alone; the weights
-        have a column for each where they differ. Otherwise each row is a node of the joint law.
-        """
-        ...
-
 
 @runtime_checkable
 class OneDimensional(NoiseLaw, Protocol):
@@ -77,10 +71,6 @@ class OneDimensional(NoiseLaw, Protocol):
     Normal and Uniform of several parameters have these methods as well but refuse to answer;
     their marginals do.
     """
-
-    def __hash__(self) -> int:
-        """Laws are values, and what is derived from them is kept."""
-        ...
 
     def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         """The density of the continuous part: its integral is 1 minus the mass of the atoms."""

@@ -54,9 +54,6 @@ class LogNormal(ScalarLaw):
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
         return self.logarithm.characteristic(omega)
 
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num 1"], Float[Tensor, " num"]]:
-        return self.logarithm.nodes(num)
-
     def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         return self.logarithm.pdf(xi)
 

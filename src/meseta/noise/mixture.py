@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.gauss import discretised, gauss_rule, merged
+from meseta.noise.discrete import merged
 from meseta.noise.law import OneDimensional, depends_on_x
 from meseta.noise.parameters import Numbers, read_weights
 from meseta.noise.scalar import ScalarLaw
@@ -84,28 +83,6 @@ class Mixture(ScalarLaw):
             (share * law.cdf(xi) for share, law in zip(self.weights, self.laws, strict=True)),
             torch.zeros_like(xi),
         )
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num 1"], Float[Tensor, " num"]]:
-        """Gauss rule; each member is resolved on its own, so that a narrow one is not missed."""
-        if num == 1 or not self.covariance_matrix.any():
-            return self.mean[:, None], torch.ones(1, dtype=torch.double)
-        points, weights = _nodes(self, num)
-        return points.clone()[:, None], weights.clone()
-
-
-@lru_cache(maxsize=256)
-def _nodes(law: Mixture, num: int) -> tuple[Tensor, Tensor]:
-    points, weights = gauss_rule(*_discretised(law, num), num)
-    return points, weights / weights.sum()
-
-
-def _discretised(law: Mixture, num: int) -> tuple[Tensor, Tensor]:
-    parts = [
-        _discretised(member, num) if isinstance(member, Mixture) else discretised(member, num)
-        for member in law.laws
-    ]
-    shares = zip(law.weights, parts, strict=True)
-    return torch.cat([p for p, _ in parts]), torch.cat([share * w for share, (_, w) in shares])
 
 
 def read_members(laws: object) -> tuple[OneDimensional, ...]:

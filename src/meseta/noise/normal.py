@@ -7,7 +7,6 @@ from typing import cast
 import numpy as np
 import torch
 from jaxtyping import Complex, Float
-from numpy.polynomial.hermite_e import hermegauss
 from scipy.special import ndtri
 from torch import Tensor
 
@@ -159,15 +158,6 @@ class Normal:
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, self._root(), kappa)
 
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """Gauss-Hermite per coordinate; for correlated noise a quasi-random joint rule."""
-        root = self._root()
-        if self.independent:
-            points, weights = (torch.tensor(a) for a in hermegauss(num))
-            return self.mean + points[:, None] * root.diagonal(), weights / weights.sum()
-        points = self.mean + _quasi_random_normal(num, len(root)) @ root.T
-        return points, torch.full((num,), 1 / num, dtype=torch.double)
-
     def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         mean, std = self._single()
         if not std:
@@ -194,11 +184,11 @@ class Normal:
         reach = -std * float(ndtri(tail / 2))
         return mean - reach, mean + reach
 
-    def split(self) -> tuple["Normal", Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """xi as the sum of independent noise and of a common part, given as nodes and weights.
+    def split(self) -> tuple["Normal", Float[Tensor, "d k"]]:
+        """xi as the sum of independent noise and of A t, t ~ N(0, I), and the columns of A.
 
         covariance = t diag(covariance) + A A', t the smallest eigenvalue of the correlation: the
-        common part has fewer dimensions than xi (one for two parameters). The mean is in the nodes.
+        common part has fewer dimensions than xi (one for two parameters). The mean is left out.
         """
         Sigma = self.covariance_matrix
         sd = torch.where(Sigma.diagonal() > 0, Sigma.diagonal(), 1).sqrt()
@@ -206,8 +196,7 @@ class Normal:
         t = values[0].clamp(0, 1)
         common = values - t > 1e-12
         A = sd[:, None] * vectors[:, common] * (values[common] - t).sqrt()
-        nodes, weights = _standard_normal_nodes(A.shape[1])
-        return Normal(t.sqrt() * self.standard_deviation), self.mean + nodes @ A.T, weights
+        return Normal(t.sqrt() * self.standard_deviation), A
 
     def _single(self) -> tuple[float, float]:
         return single(self, self.mean), single(self, self.standard_deviation)
@@ -216,36 +205,6 @@ class Normal:
         if self.std is not None:
             return torch.diag(self.standard_deviation)
         return symmetric_root(self.covariance_matrix)
-
-
-def _quasi_random_normal(num: int, dimension: int) -> Float[Tensor, "num d"]:
-    """Sobol points through the Normal quantile, each with its mirror image: odd moments are 0."""
-    engine = torch.quasirandom.SobolEngine(dimension)
-    half = engine.draw((num + 1) // 2 + 1, dtype=torch.double)[1:]  # the first is the corner 0
-    normal = torch.special.ndtri(half)
-    points = torch.cat([normal, -normal])[:num]
-    if num < 4 * dimension:
-        return points
-    # few points have too little variance: stretch them until it is the identity
-    covariance = points.T @ points / num
-    return torch.linalg.solve_triangular(
-        torch.linalg.cholesky(covariance).T, points, upper=True, left=False
-    )
-
-
-def _standard_normal_nodes(
-    dimension: int,
-) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-    """About a hundred nodes: a product of Gauss-Hermite rules while that is few, Sobol beyond."""
-    per_dimension = {0: 1, 1: 24, 2: 10, 3: 5}.get(dimension)
-    if per_dimension is None:
-        num = 128
-        return _quasi_random_normal(num, dimension), torch.full((num,), 1 / num).double()
-    points, weights = (torch.tensor(a) for a in hermegauss(per_dimension))
-    weights = weights / weights.sum()
-    indices = torch.cartesian_prod(*[torch.arange(per_dimension)] * dimension)
-    indices = indices.reshape(-1, dimension)
-    return points[indices], weights[indices].prod(-1)
 
 
 def _read_covariance(covariance: Tensor | np.ndarray | list[list[float]] | Matrix) -> Matrix:

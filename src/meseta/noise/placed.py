@@ -1,6 +1,5 @@
 """Perturbations that depend on the design: where a value x of a parameter really ends up."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -8,23 +7,21 @@ from typing import Any, Literal
 
 import torch
 from jaxtyping import Complex, Float
-from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from meseta.noise.gauss import gauss_rule
 from meseta.noise.law import OneDimensional, unscented
-from meseta.noise.panels import composite, panels
+from meseta.noise.normal import Normal
+from meseta.noise.sums import Sum
 
 Kind = Literal["shift", "relative", "multiply", "width", "replace"]
 Edge = Literal["allow", "clip", "reflect", "truncate"]
+Interval = tuple[float, float]
 
-# Mass of the tails that is left out: none to speak of, unless the law has heavy ones. Then what
-# lies beyond the second share and two spans further still is too far from every design to tell
-# or to learn anything, and counts as lost.
-TAIL, HEAVY_TAIL, FAR = 1e-13, 1e-5, 2.0
-PANEL = 16  # Gauss-Legendre nodes
-FOLDS = 10  # reflections from the walls that are followed
+# Mass of the tails beyond which nobody looks.
+TAIL = 1e-13
+# Of the mass: less inside of a truncated range is no law that anybody has in mind.
+LEAST_INSIDE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -56,24 +53,24 @@ class Placed:
     def marginals(self) -> tuple["Placed"]:
         return (self,)
 
+    def as_added(self) -> Sum:
+        """The law of an environment variable in units of x, where nothing but its scale changes."""
+        scaled = self.law.scaled(torch.tensor([1 / self.unit], dtype=torch.double))
+        return Sum([scaled, Normal(0.0, mean=-self.offset / self.unit)])
+
     @property
     def smooth(self) -> bool:
         """Whether E h(z(x)) is smooth in x for every smooth h."""
         return self.edge == "allow" or not len(self.law.atoms[0])
 
     @property
-    def polynomial(self) -> bool:
-        """Whether E h(z(x)) is a polynomial in x of the same degree as h."""
-        return self.kind in ("shift", "relative") and self.edge == "allow" and not self.log
-
-    @property
     def mean(self) -> Float[Tensor, " 1"]:
-        """Of z - x in the middle of the range."""
+        """The mean of z - x in the middle of the range."""
         return _middle(self)[0].clone()
 
     @property
     def covariance_matrix(self) -> Float[Tensor, "1 1"]:
-        """Of z in the middle of the range."""
+        """The variance of z in the middle of the range."""
         return _middle(self)[1][:, None].clone()
 
     def in_dimension(self, dimension: int) -> "Placed":
@@ -89,18 +86,12 @@ class Placed:
         return replace(self, offset=self.offset + self.unit * offset, unit=self.unit * width)
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num 1"]:
-        """Of z - x in the middle of the range; `sample_at` for any x."""
+        """Draws of z - x in the middle of the range; `sample_at` for any x."""
         x = self.center.expand(num)
         return (self.sample_at(x, generator) - x)[:, None]
 
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num 1"], Float[Tensor, " num"]]:
-        """Of z - x in the middle of the range."""
-        z, weights = self.rule(self.center, num)
-        nodes, share = gauss_rule(z[0] - self.center, weights[0], num)
-        return nodes[:, None], share
-
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
-        """Of z - x in the middle of the range."""
+        """E exp(i omega (z - x)) in the middle of the range."""
         z, weights = self.rule(self.center, 64)
         phase = omega * (z - self.center)
         return torch.complex((weights * phase.cos()).sum(-1), (weights * phase.sin()).sum(-1))
@@ -113,183 +104,135 @@ class Placed:
 
     def place(self, x: Float[Tensor, " m"], zeta: Float[Tensor, "#m k"]) -> Float[Tensor, "m k"]:
         """z(x) for given zeta; what a truncated range excludes is not excluded here."""
-        raw = self._to_raw(x)[:, None]
-        if self.kind == "shift":
-            y = raw + zeta
-        elif self.kind == "relative":
-            y = raw * (1 + zeta)
-        elif self.kind == "multiply":
-            y = raw * zeta.exp()
-        elif self.kind == "width":
-            y = raw + self._width(raw) * zeta
-        else:
-            y = zeta.expand(len(raw), -1)
+        y = self.moved(self.to_raw(x)[:, None], zeta)
         if self.edge == "clip":
             y = y.clamp(self.low, self.high)
         elif self.edge == "reflect":
             y = _reflected(y, self.low, self.high)
-        return self._from_raw(y)
+        return self.from_raw(y)
 
     def rule(
-        self, x: Float[Tensor, " m"], resolution: int
+        self, x: Float[Tensor, " m"], resolution: int, zone: Interval | None = None
     ) -> tuple[Float[Tensor, "m k"], Float[Tensor, "m k"]]:
-        """Nodes and weights of E h(z(x)), for every x; exact for h with that many half-waves."""
-        zeta, weights = self._zeta_rule(x, resolution)
-        z = self.place(x, zeta)
-        if self.edge == "truncate":
-            low, high = self._from_raw(torch.tensor([self.low, self.high], dtype=torch.double))
-            slack = 1e-12 * (high - low)
-            weights = weights * ((z > low - slack) & (z < high + slack))
-            mass = weights.sum(-1, keepdim=True)
-            # a design from which nothing ends up inside stays at the edge
-            lost = mass < 1e-12
-            z = torch.where(lost, x[:, None].clamp(low, high), z.clamp(low, high))
-            weights = torch.where(lost, 1 / weights.shape[-1], weights / mass.clamp_min(1e-300))
-        return z, weights
+        """Nodes and weights of E h(z(x)), for every x, where h has that many half-waves per zone.
 
-    def reach(self, span: tuple[float, float]) -> tuple[float, float]:
-        """An interval that holds z(x) for every x in `span`, up to tails that do not count."""
+        Places beyond the zone are left out; without one, tails of 1e-13.
+        """
+        from meseta.noise.places import rule  # which knows this class
+
+        return rule(self, x, resolution, zone)
+
+    def reach(self, span: Interval, tail: float = TAIL) -> Interval:
+        """An interval that holds z(x) for every x in `span`, up to tails of this mass."""
+        if self.edge != "allow":
+            return self.box
         x = torch.linspace(*span, 65, dtype=torch.double)
-        zeta = torch.tensor([self._interval()], dtype=torch.double)
-        z = torch.cat([self.place(x, zeta).reshape(-1), self.place(x, 0 * zeta).reshape(-1)])
+        z = self.place(x, torch.tensor([self.law.interval(tail)], dtype=torch.double))
         low, high = float(z.min()), float(z.max())
         margin = 0.01 * max(high - low, 1e-9)
         return low - margin, high + margin
 
+    @property
+    def box(self) -> Interval:
+        """low and high in the units of x."""
+        low, high = self.from_raw(self._edges).tolist()
+        return low, high
+
+    def inside(self, x: Float[Tensor, " m"]) -> Float[Tensor, " m"]:
+        """The probability that z(x) would lie within low and high, were there no edges."""
+        ends = self.zeta(self.to_raw(x)[:, None], self._edges).sort(-1).values
+        mass = self.law.cdf(ends[:, 1]) - self.law.cdf(ends[:, 0])
+        atoms, masses = self.law.atoms
+        slack = 1e-12 * (1 + ends.abs())
+        held = (atoms >= (ends - slack)[:, :1]) & (atoms <= (ends + slack)[:, 1:])
+        return mass + (held * masses).sum(-1)
+
     def sample_at(self, x: Float[Tensor, " m"], generator: torch.Generator) -> Float[Tensor, " m"]:
         """One z(x) for each x."""
-        zeta = self.law.sample(len(x), generator)
-        z = self.place(x, zeta)[:, 0]
+        z = self.place(x, self.law.sample(len(x), generator))[:, 0]
         if self.edge != "truncate":
             return z
-        low, high = self._from_raw(torch.tensor([self.low, self.high], dtype=torch.double))
-        for _ in range(1000):
-            out = ((z < low) | (z > high)).nonzero().flatten()
+        low, high = self.box
+        slack = 1e-12 * (high - low)
+        # no design has less than LEAST_INSIDE of the mass inside: exp(-20) are left after these
+        for _ in range(round(20 / LEAST_INSIDE)):
+            out = ((z < low - slack) | (z > high + slack)).nonzero().flatten()
             if not len(out):
                 break
             z[out] = self.place(x[out], self.law.sample(len(out), generator))[:, 0]
         return z.clamp(low, high)
 
-    def _zeta_rule(self, x: Tensor, resolution: int) -> tuple[Tensor, Tensor]:
-        if self.polynomial:
-            nodes, weights = self._gauss(resolution // 2 + 1)
-            return nodes.expand(len(x), -1), weights.expand(len(x), -1)
-        return self._panels(x, resolution)
+    def kinks(self, span: Interval) -> list[float]:
+        """Where in the span E h(z(x)) may have kinks, or begin to change as fast as the law.
 
-    def _gauss(self, num: int) -> tuple[Float[Tensor, "1 k"], Float[Tensor, "1 k"]]:
-        """Exact for polynomials of degree 2 num - 1."""
-        atoms, masses = self.law.atoms
-        low, high = self._interval()
-        if not self._atoms_only:
-            dense, weights = composite(
-                self.law, panels(self.law, low, high, self.law.breaks), num + PANEL
-            )
-            atoms, masses = torch.cat([atoms, dense]), torch.cat([masses, weights])
-        nodes, weights = gauss_rule(atoms, masses, num)
-        return nodes[None], weights[None]
-
-    def _panels(self, x: Tensor, resolution: int) -> tuple[Tensor, Tensor]:
-        """Gauss-Legendre on pieces on which the integrand is smooth, and the point masses."""
-        atoms, masses = self.law.atoms
-        low, high = self._interval()
-        if self._atoms_only:
-            return atoms.expand(len(x), -1), masses.expand(len(x), -1)
-        found = panels(self.law, low, high, self.law.breaks)
-        pieces = math.ceil(0.4 * resolution * self._rounds(low, high)) + 2
-        even = torch.linspace(low, high, pieces, dtype=torch.double)
-        inner = torch.cat([found.low, found.high[-1:], even]).unique()
-        ends = torch.cat([inner.expand(len(x), -1), self._crossings(x).clamp(low, high)], dim=-1)
-        ends = ends.sort(-1).values
-        node, weight = (torch.tensor(a) for a in leggauss(PANEL))
-        half = (ends[:, 1:] - ends[:, :-1])[..., None] / 2
-        zeta = ends[:, :-1, None] + half * (node + 1)
-        weights = half * weight * self.law.pdf(zeta)
-        # where the density is infinite, a panel as narrow as rounding counts as a point
-        narrow = ~found.mass.isnan()
-        panel = torch.bucketize(zeta, found.high[:-1])
-        weights = torch.where(narrow[panel], 0.0, weights)
-        points = torch.cat([atoms, ((found.low + found.high) / 2)[narrow]])
-        masses = torch.cat([masses, found.mass[narrow]])
-        return (
-            torch.cat([zeta.flatten(1), points.expand(len(x), -1)], dim=-1),
-            torch.cat([weights.flatten(1), masses.expand(len(x), -1)], dim=-1),
-        )
-
-    @property
-    def _atoms_only(self) -> bool:
-        return float(self.law.atoms[1].sum()) > 1 - 1e-12
-
-    def _rounds(self, low: float, high: float) -> float:
-        """How often zeta from low to high would lead through the range, were there no edges."""
-        if self.edge == "allow":
-            return 1.0
-        ends = torch.tensor([self.low, self.high], dtype=torch.double)
-        x = self._from_raw(ends)
-        free = replace(self, edge="allow").place(x, torch.tensor([[low, high]]).double())
-        return max(1.0, float((free[:, 1] - free[:, 0]).abs().max() / (x[1] - x[0])))
-
-    def kinks(self, span: tuple[float, float]) -> list[float]:
-        """Where in the span E h(z(x)) may have kinks: where a jump of the density meets an edge."""
-        breaks = torch.tensor(self.law.breaks, dtype=torch.double)
-        x = torch.linspace(*span, 257, dtype=torch.double)
-        if self.edge == "allow" or self.kind == "replace" or not len(breaks):
+        That is where a jump of the density, or the end of its tails, meets an edge.
+        """
+        if self.edge == "allow" or self.kind == "replace":
             return []
-        low, high = x[:-1, None], x[1:, None]
-        found = []
-        for b in breaks:
-            side = self._crossings(x) > b
-            row, column = (side[:-1] != side[1:]).nonzero(as_tuple=True)
-            a, c = low[row, 0], high[row, 0]
-            for _ in range(60):
-                middle = (a + c) / 2
-                above = (self._crossings(middle) > b)[torch.arange(len(row)), column]
-                left = above == side[row, column]
-                a, c = torch.where(left, middle, a), torch.where(left, c, middle)
-            found += ((a + c) / 2).tolist()
-        return sorted(found)
+        breaks = torch.tensor([*self.law.breaks, *self.law.interval(1e-15)], dtype=torch.double)
+        folds = torch.arange(-4, 6) if self.edge == "reflect" else torch.arange(2)
+        edges = self.low + (self.high - self.low) * folds.double()
 
-    def _crossings(self, x: Tensor) -> Float[Tensor, "m k"]:
-        """The zeta that lead from x to an edge, or to where a reflection turns round."""
-        if self.edge == "allow":
-            return torch.empty(len(x), 0, dtype=torch.double)
-        folds = torch.arange(FOLDS if self.edge == "reflect" else 1) * (self.high - self.low)
-        edges = torch.cat([self.low - folds, self.high + folds]).double()
-        raw = self._to_raw(x)[:, None]
-        if self.kind == "shift":
-            zeta = edges - raw
-        elif self.kind == "relative":
-            zeta = edges / raw - 1
-        elif self.kind == "multiply":
-            zeta = (edges / raw).clamp_min(1e-300).log()
-        elif self.kind == "width":
-            zeta = (edges - raw) / self._width(raw)
+        def side(x: Tensor) -> Tensor:
+            zeta = self.zeta(self.to_raw(x)[:, None], edges)
+            return (zeta[:, None, :] > breaks[:, None]).flatten(1)
+
+        x = torch.linspace(*span, 257, dtype=torch.double)
+        sides = side(x)
+        row, column = (sides[:-1] != sides[1:]).nonzero(as_tuple=True)
+        a, c, before = x[row], x[row + 1], sides[row, column]
+        for _ in range(60):
+            middle = (a + c) / 2
+            left = side(middle)[torch.arange(len(row)), column] == before
+            a, c = torch.where(left, middle, a), torch.where(left, c, middle)
+        return sorted(((a + c) / 2).tolist())
+
+    def moved(self, raw: Float[Tensor, "m 1"], zeta: Float[Tensor, "#m k"]) -> Float[Tensor, "m k"]:
+        """The raw value that zeta makes of raw, before any edge."""
+        if self.kind == "multiply":
+            return raw * zeta.exp()
+        if self.kind == "replace":
+            return zeta.expand(len(raw), -1)
+        return raw + self.stretch(raw) * zeta
+
+    def stretch(self, raw: Float[Tensor, "m 1"]) -> Float[Tensor, "m 1"]:
+        """How far the raw value moves for a unit of zeta, to first order."""
+        if self.kind in ("relative", "multiply"):
+            return raw
+        return self._width(raw) if self.kind == "width" else torch.ones_like(raw)
+
+    def zeta(
+        self, raw: Float[Tensor, "m 1"], y: Tensor, stretch: Float[Tensor, "m 1"] | None = None
+    ) -> Float[Tensor, "m k"]:
+        """The zeta that leads from raw to y."""
+        if self.kind == "multiply":
+            zeta = (y / raw).clamp_min(1e-300).log()
+        elif self.kind == "replace":
+            zeta = y.expand(len(raw), -1)
         else:
-            zeta = edges.expand(len(x), -1)
+            zeta = (y - raw) / (self.stretch(raw) if stretch is None else stretch)
         return zeta.nan_to_num(0.0, posinf=1e300, neginf=-1e300)
 
-    def _interval(self) -> tuple[float, float]:
-        """Where zeta is looked at."""
-        (low, high), (near, far) = self.law.interval(TAIL), self.law.interval(HEAVY_TAIL)
-        further = FAR * max(self.high - self.low, far - near)
-        return max(low, near - further), min(high, far + further)
-
-    def _to_raw(self, x: Tensor) -> Tensor:
+    def to_raw(self, x: Tensor) -> Tensor:
         u = self.offset + self.unit * x
         return u.exp() if self.log else u
 
-    def _from_raw(self, y: Tensor) -> Tensor:
+    def from_raw(self, y: Tensor) -> Tensor:
         # what cannot be on a logarithmic scale was refused; only far tails are cut off here
         u = y.clamp_min(1e-6 * self.low).log() if self.log else y
         return (u - self.offset) / self.unit
 
+    @property
+    def center(self) -> Float[Tensor, " 1"]:
+        return self.from_raw(self._edges).mean(0, keepdim=True)
+
+    @property
+    def _edges(self) -> Float[Tensor, " 2"]:
+        return torch.tensor([self.low, self.high], dtype=torch.double)
+
     def _width(self, raw: Tensor) -> Tensor:
         assert self.width is not None
         return _width(raw, self.width, 1e-5 * (self.high - self.low))
-
-    @property
-    def center(self) -> Float[Tensor, " 1"]:
-        ends = self._from_raw(torch.tensor([self.low, self.high], dtype=torch.double))
-        return ends.mean(0, keepdim=True)
 
 
 @lru_cache(maxsize=1024)

@@ -10,7 +10,7 @@ from meseta.noise.independent import Independent
 from meseta.noise.joint import Joint
 from meseta.noise.law import NoiseLaw, OneDimensional, depends_on_x
 from meseta.noise.normal import Normal
-from meseta.noise.placed import Edge, Kind, Placed
+from meseta.noise.placed import LEAST_INSIDE, Edge, Kind, Placed
 
 # Of the mass: what may fall where a logarithmic scale has no values, and is cut off.
 NEGLIGIBLE = 1e-6
@@ -51,7 +51,10 @@ def placed(
     width = getattr(law, "width", None)
     if width is not None:
         _check_width(what, width, low, high)
-    return Placed(law, kind, low, high, edge, width, log)
+    found = Placed(law, kind, low, high, edge, width, log)
+    if edge == "truncate":
+        _check_inside(what, found)
+    return found
 
 
 def environment(law: NoiseLaw, low: float, high: float, *, log: bool = False) -> Placed:
@@ -110,6 +113,21 @@ def _check_positive(what: str, law: OneDimensional, kind: Kind, low: float) -> N
             f"the scale is logarithmic, but {what} leads from the lower end {low:g} to values "
             f"below 0, got {law!r}; write LogNormal(...) or relative=True for an error in "
             "proportion, edge='clip' if values stop at the lower end, or leave log out"
+        )
+
+
+def _check_inside(what: str, law: Placed) -> None:
+    """From every design enough of the noise must stay within a truncated range."""
+    low, high = law.from_raw(torch.tensor([law.low, law.high], dtype=torch.double)).tolist()
+    x = torch.linspace(low, high, 129, dtype=torch.double)
+    inside = law.inside(x)
+    if bool((inside < LEAST_INSIDE).any()):
+        worst = int(inside.argmin())
+        raise ValueError(
+            f"{what} with edge='truncate' keeps only what stays within {law.low:g} and "
+            f"{law.high:g}, but from {float(law.to_raw(x[worst])):g} only "
+            f"{float(inside[worst]):.2g} of {law.law!r} does; write edge='clip' if values stop at "
+            "the end, or check the width and the mean of the law"
         )
 
 

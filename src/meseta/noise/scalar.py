@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.gauss import gauss_nodes
 from meseta.noise.law import NoiseLaw, no_atoms, unscented
 
 
@@ -69,8 +68,3 @@ class ScalarLaw(ABC):
         self, kappa: float = 1.0
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, self.covariance_matrix.sqrt(), kappa)
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """Gauss rule of the law, exact for polynomials up to degree 2 num - 1."""
-        points, weights = gauss_nodes(self, num)
-        return points[:, None], weights

@@ -196,6 +196,9 @@ def as_law(law: LawLike) -> object:
         )
     family = getattr(law, "dist", None)
     if isinstance(family, stats.rv_continuous):
+        if family.name == "vonmises" and _is_public(law):
+            # of angles, its density goes round and round; once round, from -pi to pi, is the law
+            law = stats.vonmises_line(**_arguments(law))
         own = _OWN.get(family.name) if _is_public(law) else None
         return ScipyLaw(law) if own is None else own(**_arguments(law))
     return _atoms(law) if isinstance(family, stats.rv_discrete) else law

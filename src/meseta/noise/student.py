@@ -9,14 +9,11 @@ from scipy.special import stdtr, stdtrit
 from torch import Tensor
 
 from meseta.boundary import read_number
-from meseta.noise.gauss import gauss_rule
 from meseta.noise.law import numpy_generator, wave
-from meseta.noise.panels import composite, panels
 from meseta.noise.parameters import Number, read_positive
 from meseta.noise.scalar import ScalarLaw
 
 DEEPEST = 1e-100  # the least tail scipy's quantiles are sound for
-FEW = 8  # nodes that are placed by the moments of the tails, too
 
 
 @dataclass(frozen=True, init=False)
@@ -56,21 +53,6 @@ class StudentT(ScalarLaw):
     def interval(self, tail: float) -> tuple[float, float]:
         reach = -self.scale * float(stdtrit(self.df, max(tail, DEEPEST) / 2))
         return self.bias - reach, self.bias + reach
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num 1"], Float[Tensor, " num"]]:
-        """Gauss rule; of the law cut at 12 standard deviations where it has not enough moments.
-
-        Many nodes are those of the law so cut even where it has: they are needed in the bulk.
-        """
-        if num == 2:  # of every symmetric law
-            reach = math.sqrt(self.moments[1])
-            half = torch.full((2,), 0.5, dtype=torch.double)
-            return self.bias + reach * torch.tensor([[-1.0], [1.0]], dtype=torch.double), half
-        if not (2 * num - 1 < self.df and num <= FEW):
-            return super().nodes(num)
-        whole = panels(self, *self.interval(DEEPEST), ())
-        points, weights = gauss_rule(*composite(self, whole, num + 16), num)
-        return points[:, None], weights / weights.sum()
 
     def scaled(self, scale: Float[Tensor, " 1"]) -> "StudentT":
         return StudentT(self.df, self.scale * abs(float(scale)), self.bias * float(scale))

@@ -2,13 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.noise.gauss import gauss_rule
 from meseta.noise.law import NoiseLaw, unscented
 
 
@@ -16,7 +14,7 @@ from meseta.noise.law import NoiseLaw, unscented
 class Sum:
     """xi = sum of independent numbers, one from each law.
 
-    Its density is not known: it has a characteristic function, samples and nodes.
+    Its density is not known: it has a characteristic function and samples.
     """
 
     laws: tuple[NoiseLaw, ...]
@@ -62,18 +60,3 @@ class Sum:
         self, kappa: float = 1.0
     ) -> tuple[Float[Tensor, "points 1"], Float[Tensor, " points"]]:
         return unscented(self.mean, self.covariance_matrix.sqrt(), kappa)
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num 1"], Float[Tensor, " num"]]:
-        """Gauss rule from those of the terms: it has their moments, and so those of the sum."""
-        points, weights = _nodes(self, num)
-        return points[:, None].clone(), weights.clone()
-
-
-@lru_cache(maxsize=64)
-def _nodes(law: Sum, num: int) -> tuple[Tensor, Tensor]:
-    points, weights = torch.zeros(1, dtype=torch.double), torch.ones(1, dtype=torch.double)
-    for term in law.laws:
-        more, shares = (column.reshape(-1) for column in term.nodes(num))
-        sums = (points[:, None] + more).reshape(-1)
-        points, weights = gauss_rule(sums, torch.outer(weights, shares).reshape(-1), num)
-    return points, weights

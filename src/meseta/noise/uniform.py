@@ -5,7 +5,6 @@ from typing import cast
 
 import torch
 from jaxtyping import Complex, Float
-from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 
 from meseta.noise.law import (
@@ -121,11 +120,6 @@ class Uniform:
         self, kappa: float = 1.0
     ) -> tuple[Float[Tensor, "points d"], Float[Tensor, " points"]]:
         return unscented(self.mean, self.covariance_matrix.sqrt(), kappa)
-
-    def nodes(self, num: int) -> tuple[Float[Tensor, "num d"], Float[Tensor, " num"]]:
-        """Gauss-Legendre."""
-        points, weights = (torch.tensor(a) for a in leggauss(num))
-        return self.mean + points[:, None] * self.half_widths, weights / 2
 
     def pdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         low, high = self._ends()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from meseta.inference import EPInfo
+from meseta.kernels.smoothed import NOTICEABLE
 from meseta.noise import Placed
 from meseta.parameters import Category
 from meseta.suggest import SuggestInfo
@@ -79,6 +80,14 @@ def _numerics(subject: Subject) -> Iterator[Finding]:
             "note",
             "numerics",
             f"the data are nearly dependent; {jitter:.1g} of the variance was added as noise",
+        )
+    error = subject.optimizer.posterior.core.kernel.error
+    if error > NOTICEABLE:
+        yield Finding(
+            "warning",
+            "numerics",
+            f"averages over the noise have errors of about {error:.1g} of the prior standard "
+            "deviation: several laws act on the same parameters, or the noise is very wide",
         )
 
 

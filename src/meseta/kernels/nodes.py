@@ -1,0 +1,174 @@
+"""Nodes in place of the terms of a joint law, as many as the kernel asks for."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.kernels.compress import Kernel, Rule, compressed, mirrored_differences
+from meseta.kernels.spectral import frequencies
+from meseta.kernels.stationary import StationaryKernel
+from meseta.noise.discrete import average_wave
+from meseta.noise.law import OneDimensional, wave
+from meseta.noise.panels import Panels, composite, panels
+from meseta.noise.terms import Terms
+
+ORDER = 16  # Gauss-Legendre nodes on a panel of a law
+PIECE = 2.0  # lengthscales that a panel may have
+MOST_PIECES = 512  # panels of one law
+MOST_ALONG = 256  # nodes of one law
+CERTAIN = 1e-6  # an error below this needs no second look
+WORK = 1e9  # operations that choosing nodes may take
+FREQUENCIES, DESIGNS = 2**12, 32  # at which errors are estimated
+
+
+class Limits(NamedTuple):
+    """What a smooth kernel, which matrix products serve, can afford; and any other."""
+
+    far: float  # lengthscales at which the kernel is 1e-17
+    points: int  # that nodes are chosen from
+    nodes: int
+    paired: int  # nodes of which all pairs are looked at
+
+
+SMOOTH = Limits(far=9.0, points=2**15, nodes=1024, paired=128)
+ROUGH = Limits(far=21.0, points=2**12, nodes=256, paired=48)
+
+
+def joint_rules(
+    kernel: StationaryKernel,
+    terms: Terms,
+    smoothness: tuple[Kernel, Kernel],
+    length: Callable[[Tensor], float],
+    span: Float[Tensor, "2 d"],
+) -> tuple[Rule, Rule]:
+    """Rules of the terms other than Normal, and of their difference from an independent copy.
+
+    `smoothness` are the kernels that the rules are for, with the Normal part in them, 1 where both
+    points are the same; `length` is that of a direction in lengthscales.
+    """
+    limits = SMOOTH if set(kernel.shapes) == {"se"} else ROUGH
+    # further away from 0 it is too far from every design to tell anything of f there
+    reach = limits.far + float(((span[1] - span[0]) / kernel.lengthscale).norm())
+    rules = [
+        _along(*_discretised(law, length(direction), reach), direction, smoothness[0])
+        for law, direction in terms.scalars
+    ]
+    rules += [
+        compressed(*cloud, smoothness[0], _most(len(cloud[0]), limits)) for cloud in terms.clouds
+    ]
+    rule = _summed(rules, smoothness[0], limits)
+    paired = rule
+    if len(rule.nodes) > limits.paired:
+        fewer = compressed(rule.nodes, rule.weights, smoothness[1], limits.paired)
+        paired = Rule(fewer.nodes, fewer.weights, rule.error + fewer.error)
+    differences = mirrored_differences(paired, smoothness[1])
+    errors = rule.error, 2 * paired.error + differences.error
+    if max(errors) > CERTAIN:  # a bound for the worst of all functions: look closer
+        seen = _estimated(kernel, terms, (rule, paired), span)
+        errors = min(errors[0], seen[0]), min(errors[1], seen[1] + differences.error)
+    return (
+        Rule(rule.nodes, rule.weights, errors[0]),
+        Rule(differences.nodes, differences.weights, errors[1]),
+    )
+
+
+def _estimated(
+    kernel: StationaryKernel, terms: Terms, rules: tuple[Rule, Rule], span: Float[Tensor, "2 d"]
+) -> tuple[float, float]:
+    """The largest errors of k_gf, and of k_g by all pairs of nodes, that are seen between designs.
+
+    Averages over frequencies of (phi - phi') exp(i omega delta), phi the exact characteristic
+    function and phi' that of the nodes, and twice their own standard error.
+    """
+    generator = torch.Generator().manual_seed(0)
+    omega = frequencies(kernel, FREQUENCIES, generator)
+    normal = (omega @ terms.covariance * omega).sum(-1)
+    phi = torch.ones(len(omega), dtype=torch.cdouble)
+    for law, direction in terms.scalars:
+        phi = phi * law.characteristic((omega @ direction)[:, None])
+    for cloud in terms.clouds:
+        phi = phi * average_wave(omega, *cloud)
+    d = len(kernel.lengthscale)
+    unit = torch.rand(2, DESIGNS, d, dtype=torch.double, generator=generator)
+    delta = (unit[0] - unit[1]) * (span[1] - span[0]) * torch.linspace(0, 1, DESIGNS)[:, None]
+    waves = wave(omega @ delta.T)
+    found = []
+    for rule, times in zip(rules, (1, 2), strict=True):
+        by_nodes = average_wave(omega, rule.nodes, rule.weights)
+        off = phi - by_nodes if times == 1 else phi.abs().square() - by_nodes.abs().square()
+        off = off * (-0.5 * times * normal).exp()
+        noise = 2 * float(off.abs().square().mean().sqrt()) / len(omega) ** 0.5
+        found.append(float((off[:, None] * waves).mean(0).real.abs().max()) + noise)
+    return found[0], found[1]
+
+
+def _summed(rules: Sequence[Rule], kernel: Kernel, limits: Limits) -> Rule:
+    """The rule of a sum of independent terms, one after the other."""
+    total, *others = sorted(rules, key=lambda rule: len(rule.nodes))
+    for rule in others:
+        # no more points than can be looked at: fewer nodes of the longer rule
+        if len(total.nodes) * len(rule.nodes) > limits.points:
+            most = max(1, limits.points // len(total.nodes))
+            fewer = compressed(rule.nodes, rule.weights, kernel, most)
+            rule = Rule(fewer.nodes, fewer.weights, rule.error + fewer.error)
+        d = total.nodes.shape[1]
+        points = (total.nodes[:, None] + rule.nodes).reshape(-1, d)
+        weights = torch.outer(total.weights, rule.weights).reshape(-1)
+        few = compressed(points, weights, kernel, _most(len(points), limits))
+        total = Rule(few.nodes, few.weights, total.error + rule.error + few.error)
+    return total
+
+
+def _most(num: int, limits: Limits) -> int:
+    """How many of that many points may be chosen in the time that may be spent."""
+    return int(min(limits.nodes, max(32, math.sqrt(WORK / num))))
+
+
+def _along(
+    s: Float[Tensor, " n"],
+    weights: Float[Tensor, " n"],
+    lost: float,
+    direction: Float[Tensor, " d"],
+    kernel: Kernel,
+) -> Rule:
+    few = compressed(s[:, None] * direction, weights, kernel, MOST_ALONG)
+    # what is beyond reach has no covariance with the data, and with itself its square at most
+    return Rule(few.nodes, few.weights, few.error + lost**2)
+
+
+def _discretised(
+    law: OneDimensional, length: float, reach: float
+) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"], float]:
+    """Points and weights of the law within reach, and the mass beyond; s = 1 has this length."""
+    values, masses = law.atoms
+    parts = [(values, masses)]
+    if float(masses.sum()) < 1 - 1e-12:
+        low, high = law.interval(1e-13)
+        low, high = max(low, -reach / length), min(high, reach / length)
+        if low < high:
+            found = _split(panels(law, low, high, law.breaks), PIECE / length)
+            parts.append(composite(law, found, ORDER))
+    s, weights = torch.cat([p for p, _ in parts]), torch.cat([w for _, w in parts])
+    near = s.abs() * length <= reach
+    s, weights = s[near], weights[near]
+    if not len(s):
+        s, weights = torch.zeros(1, dtype=torch.double), torch.zeros(1, dtype=torch.double)
+    return s, weights, max(0.0, 1 - float(weights.sum()))
+
+
+def _split(found: Panels, width: float) -> Panels:
+    """Panels no wider than this, as far as there are not too many."""
+    sizes = found.high - found.low
+    width = max(width, float(sizes.sum()) / MOST_PIECES)
+    low, high, mass = [], [], []
+    for a, b, m in zip(found.low.tolist(), found.high.tolist(), found.mass.tolist(), strict=True):
+        pieces = max(1, math.ceil((b - a) / width))
+        ends = torch.linspace(a, b, pieces + 1, dtype=torch.double)
+        low.append(ends[:-1])
+        high.append(ends[1:])
+        mass.append(torch.full((pieces,), m / pieces, dtype=torch.double))
+    return Panels(torch.cat(low), torch.cat(high), torch.cat(mass))
