@@ -113,7 +113,7 @@ def product_rule(law, x):
             low, high = marginal.interval(1e-14)
             xi, weights = torch.empty(0).double(), torch.empty(0).double()
             if masses.sum() < 1:
-                xi, weights = composite(marginal, panels(marginal, low, high, marginal.breaks), 8)
+                xi, weights = composite(marginal, panels(marginal, low, high, marginal.breaks), 16)
             columns.append((at + torch.cat([xi, atoms]), torch.cat([weights, masses])))
     (a, v), (b, w) = columns
     return torch.cartesian_prod(a, b), torch.outer(v, w).reshape(-1)

@@ -311,7 +311,7 @@ def _weights(
     placed: Placed, x: Float[Tensor, " m"], zone: Interval, size: int
 ) -> Float[Tensor, "m r"]:
     """E of the cardinal polynomials of the grid at z(x), some x at a time."""
-    at_once, parts, done = 16, [x.new_zeros(0, size)], 0
+    at_once, parts, done = 16, [x[:0, None].expand(0, size)], 0
     while done < len(x):
         z, share = placed.rule(x[done : done + at_once], size, zone)
         parts.append(_averages(z, share, zone, size))
