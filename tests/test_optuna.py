@@ -311,14 +311,18 @@ def test_objectives_that_fail_or_prune_do_not_stop_a_study():
 def test_infinite_values_are_left_out():
     study = filled()
     add(study, {"x": 0.55}, math.inf)
-    with pytest.warns(RuntimeWarning, match="trial 9 is left out of the model: its value is inf"):
+    with pytest.warns(
+        RuntimeWarning, match="trial 9 is left out of the model: its value must be finite, got inf"
+    ):
         suggested(study)
     best = recommend(study, NOISE)
-    assert "its value is inf" in str(best)
+    assert "its value must be finite, got inf" in str(best)
     assert best.mean == recommend(filled(), NOISE).mean
     only = study_of()
     add(only, {"x": 0.5}, -math.inf)
-    with pytest.raises(ValueError, match=r"no trial .* has a value to go by: .* its value is -inf"):
+    with pytest.raises(
+        ValueError, match=r"no trial .* has a value to go by: .* its value must be finite, got -inf"
+    ):
         recommend(only, NOISE)
 
 

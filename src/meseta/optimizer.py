@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta import methods
-from meseta.boundary import read_count, read_number, unknown
+from meseta.boundary import read_count, read_number, read_value, unknown
 from meseta.deviations import deviations
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
 from meseta.gp.robust import RobustPosterior
@@ -25,7 +25,7 @@ from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
 from meseta.recommend import recommend as robust_optimum
 from meseta.record import Origin, Recommendation, Record, Trial
-from meseta.resumed import read_record, read_value
+from meseta.resumed import read_record
 from meseta.space import Design, Params, Ranges, Space
 from meseta.suggest import SuggestInfo, suggest
 from meseta.surroundings import Surroundings
