@@ -107,9 +107,7 @@ def test_what_is_neither_number_nor_option_is_refused(lab, words, message):
 # --- values that a model cannot hold ---
 
 
-@pytest.mark.parametrize(
-    "value", ["NaN", "-inf", "none", "1e400"]
-)
+@pytest.mark.parametrize("value", ["NaN", "-inf", "none", "1e400"])
 def test_no_number_is_not_taken_for_a_failure(lab, value):
     refused = typed("tell", "lab.toml", 0, value, code=2).stderr
     assert "must be a finite number" in refused or "must be finite" in refused
