@@ -318,6 +318,10 @@ def test_infinite_values_are_left_out():
     best = recommend(study, NOISE)
     assert "its value must be finite, got inf" in str(best)
     assert best.mean == recommend(filled(), NOISE).mean
+    add(study, {"x": 0.65}, 1e200)
+    assert "trial 10 is left out of the model: its value must be within ±1e+100" in str(
+        recommend(study, NOISE)
+    )
     only = study_of()
     add(only, {"x": 0.5}, -math.inf)
     with pytest.raises(

@@ -524,3 +524,24 @@ def test_two_people_who_tell_at_once_are_both_answered(lab):
     with pytest.raises(ValueError, match="told by somebody else"):
         by_hand.spoil(ledger, 0, "the stirrer stopped")
     assert trials()[0].value == 1.5
+
+
+# --- growth ---
+
+
+def test_a_file_is_told_without_reading_all_trials_for_each_row(lab, monkeypatch):
+    read = []
+    get_trials = optuna.Study.get_trials
+
+    def counted(self, *args, **kwargs):
+        read.append(self)
+        return get_trials(self, *args, **kwargs)
+
+    monkeypatch.setattr(optuna.Study, "get_trials", counted)
+    counts = []
+    for number in (1, 3):
+        Path("told.csv").write_text("trial,value\n" + "".join(f"{i},1\n" for i in range(number)))
+        read.clear()
+        typed("tell", "lab.toml", "--csv", "told.csv")
+        counts.append(len(read))
+    assert counts[0] == counts[1]
