@@ -597,7 +597,10 @@ def test_what_is_refused_when_the_file_is_read(refusal, text, says):
         ("[parameters.x]\nchoices = ['a']", "parameters.x cannot be used: a Category takes"),
         ("[parameters.x]\nchoices = [1, 1.0]", "choices must be distinct"),
         ("[parameters.x]\ntype = 'int'\nlow = 0.5\nhigh = 2", "must be a whole number, got 0.5"),
-        (X.replace("x", "value"), "parameters.value cannot be used: a parameter cannot be named 'value'"),
+        (
+            X.replace("x", "value"),
+            "parameters.value cannot be used: a parameter cannot be named 'value'",
+        ),
         (X + "noise = { law = 'normal', std = -1 }", "press.toml:4: parameters.x.noise cannot be"),
         (X + "noise = { law = 'student-t', df = 1, scale = 1 }", "StudentT df must be greater"),
         (X + "noise = { law = 'empirical', samples = [] }", "parameters.x.noise cannot be used"),

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import optuna
 import pytest
+from sqlalchemy import create_engine, inspect
 
 from command_line import typed
 from meseta.integrations.attributes import ERROR, EXECUTED, VOID
@@ -21,6 +22,7 @@ from meseta.study.ledger import open_ledger
 from meseta.study.liveness import this_worker
 from meseta.study.progress import kind_of, progress
 from meseta.terminal import harmless, one_line
+from postgresql import server
 
 LAB = """
 [study]
@@ -424,6 +426,16 @@ def test_reading_commands_do_not_make_a_database(folder):
     (folder / "lab.db").touch()
     assert "no study 'lab' yet" in typed("status", "lab.toml", code=1).stderr
     assert (folder / "lab.db").stat().st_size == 0
+
+
+def test_reading_commands_make_no_tables_on_a_server(folder):
+    with server() as url:
+        (folder / "s.toml").write_text(LAB.replace("value =", f'storage = "{url}"\nvalue ='))
+        for words in (["status", "s.toml"], ["status", "s.toml", "--csv"], ["recommend", "s.toml"]):
+            assert "no study 's' yet" in typed(*words, code=1).stderr
+        engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+        assert inspect(engine).get_table_names() == []
+        engine.dispose()
 
 
 def test_reading_commands_leave_the_database_as_it_is(lab):
