@@ -16,7 +16,8 @@ demo: .venv/installed
 	$(BIN)/meseta run demo/gravity.toml
 	$(BIN)/meseta report demo/gravity.toml -o demo/report.html
 
-# The documentation as a site that loads nothing from the network: open site/index.html.
+# The documentation as a site that loads nothing from the network: open site/index.html. Its search works from
+# the disk, too.
 docs: .venv/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

@@ -34,6 +34,15 @@ def test_help_needs_no_torch():
     assert shown.stdout.strip() == "[]"
 
 
+def test_a_page_of_somebody_else_is_left_as_it_is(tmp_path):
+    (tmp_path / "results.md").write_text("# My thesis\n")
+    refused = call("run", "quick", *SMALL, "--output", tmp_path)
+    assert refused.exit_code == 2
+    assert "is no results page" in refused.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["results.md"]
+    assert (tmp_path / "results.md").read_text() == "# My thesis\n"
+
+
 def test_listing_experiments_needs_no_torch_either():
     code = (
         "import sys\nfrom typer.testing import CliRunner\nfrom meseta.cli import app\n"

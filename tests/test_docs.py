@@ -4,9 +4,12 @@ import importlib.util
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import warnings
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -129,6 +132,33 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
         assert not re.findall(r"<(?:script|link|img|iframe)[^>]+[\"'](?:https?:)?//[^>]+", text)
     for style in tmp_path.rglob("*.css"):
         assert not re.findall(r"url\([\"']?https?:", style.read_text(encoding="utf-8"))
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+    if program is not None and importlib.util.find_spec("playwright"):
+        _search_from_the_disk(program, tmp_path / "tutorials" / "index.html")
+
+
+def _search_from_the_disk(program, page):
+    """What the search finds is a page that is there, and nothing comes from the network."""
+    from playwright.sync_api import sync_playwright
+
+    asked = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
+        shown = browser.new_page(viewport={"width": 1280, "height": 900})
+        shown.on("request", lambda request: asked.append(request.url))
+        shown.goto(page.as_uri())
+        shown.locator("input.md-search__input").click()
+        shown.keyboard.type("tolerance")
+        found = shown.locator(".md-search-result__link").first
+        found.wait_for()
+        found.click()
+        shown.wait_for_url(lambda address: not address.startswith(page.as_uri()))
+        reached = Path(unquote(urlsplit(shown.url).path))
+        browser.close()
+    assert reached.is_file()
+    assert all(address.startswith("file:") for address in asked)
 
 
 def test_the_demo_runs_and_draws_its_picture(tmp_path, capsys):

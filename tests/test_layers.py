@@ -8,7 +8,7 @@ import meseta
 PACKAGE = Path(meseta.__file__).parent
 # Lowest first; modules of one rank do not import each other.
 RANKS = [
-    {"boundary"},
+    {"boundary", "terminal"},
     {"sobol", "ascent", "cholesky", "grid", "nes_plain", "noise", "parameters"},
     {"domain"},
     {"space"},
@@ -24,7 +24,7 @@ RANKS = [
     {"page", "plot"},
     {"integrations", "run"},
     {"report", "bench", "study"},
-    {"cli_endings"},
+    {"cli_endings", "cli_numbers"},
     {"cli_study"},
     {"cli"},
 ]

@@ -18,6 +18,7 @@ from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.initial import default_num
 from meseta.recommend import nominal, recommend
 from meseta.sobol import sobol_sequence
+from meseta.space import Space
 
 LINE = {"x": (0.0, 1.0)}
 PLANE = {"angle": (-10, 45), "speed": (4.1, 5.0)}
@@ -208,6 +209,18 @@ def test_the_surrogate_is_fitted_once_per_set_of_data_and_starts_warm(monkeypatc
     optimizer.recommend()
     assert len(fits) == 2
     assert fits[1] is optimizer.info.fit.hyperparameters
+
+
+def test_many_points_at_once_do_not_place_every_trial_again_for_each(monkeypatch):
+    placed = []
+    to_columns = Space.to_columns
+    monkeypatch.setattr(Space, "to_columns", lambda *args: placed.append(args) or to_columns(*args))
+    optimizer = Optimizer(LINE, method="sobol")
+    optimizer.ask(60)
+    assert len(placed) < 3 * 60  # and not 60 * 60 / 2
+    optimizer.tell({"x": 0.123}, 1.0, trial=7)  # carried out elsewhere: its columns are other ones
+    assert optimizer.trials[7].params == {"x": 0.123}
+    assert optimizer._points(optimizer._record.complete).tolist() == [[0.123]]
 
 
 def test_a_batch_that_fails_leaves_nothing_pending(monkeypatch):

@@ -311,14 +311,22 @@ def test_objectives_that_fail_or_prune_do_not_stop_a_study():
 def test_infinite_values_are_left_out():
     study = filled()
     add(study, {"x": 0.55}, math.inf)
-    with pytest.warns(RuntimeWarning, match="trial 9 is left out of the model: its value is inf"):
+    with pytest.warns(
+        RuntimeWarning, match="trial 9 is left out of the model: its value must be finite, got inf"
+    ):
         suggested(study)
     best = recommend(study, NOISE)
-    assert "its value is inf" in str(best)
+    assert "its value must be finite, got inf" in str(best)
     assert best.mean == recommend(filled(), NOISE).mean
+    add(study, {"x": 0.65}, 1e200)
+    assert "trial 11 is left out of the model: its value must be within ±1e+100" in str(
+        recommend(study, NOISE)
+    )
     only = study_of()
     add(only, {"x": 0.5}, -math.inf)
-    with pytest.raises(ValueError, match=r"no trial .* has a value to go by: .* its value is -inf"):
+    with pytest.raises(
+        ValueError, match=r"no trial .* has a value to go by: .* its value must be finite, got -inf"
+    ):
         recommend(only, NOISE)
 
 

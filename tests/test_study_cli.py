@@ -113,7 +113,7 @@ def test_history_is_taken_over_once(folder):
     assert "4 stored" in typed(*command).output
     again = typed(*command)
     assert "0 stored" in again.output
-    assert "4 rows were there already" in again.stderr
+    assert "4 rows had been there already" in again.stderr
     trials = open_ledger(read_study("lab.toml")).trials
     assert [trial.value for trial in trials] == [0.1, 0.4, 0.4, None]
     assert trials[0].params["x"] == 2.0  # the nearest design
@@ -124,7 +124,7 @@ def test_history_is_taken_over_once(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["tell", "lab.toml", 7, "1"], "there is no trial 7; those that are waited for: 0, 1"),
+        (["tell", "lab.toml", 7, "1"], "there is no trial 7. Pending trials: 0, 1."),
         (["tell", "lab.toml", 0, "much"], "must be a finite number"),
         (["tell", "lab.toml", 0, "inf"], "must be a finite number"),
         (["tell", "lab.toml", 0], "has no value"),
@@ -208,7 +208,7 @@ def test_a_trial_is_told_once(folder):
     typed("ask", "lab.toml")
     typed("tell", "lab.toml", 0, "1.5")
     refused = typed("tell", "lab.toml", 0, "2.5", code=2)
-    assert "told already (value 1.5)" in refused.stderr
+    assert "already has the value 1.5. No trial is pending." in refused.stderr
 
 
 def test_nothing_to_recommend_yet_has_a_code_of_its_own(folder):

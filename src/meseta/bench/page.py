@@ -21,17 +21,29 @@ from meseta.bench.tables import (
 from meseta.bench.timing import timings
 
 PAGE = "results.md"
+HEAD = "# Results of `meseta bench`"  # by which a page is known for one
+
+
+def check_page(folder: Path) -> Path:
+    """Where the page of a folder is; refused where something else is there."""
+    path = folder / PAGE
+    if path.exists() and HEAD not in path.read_text(encoding="utf-8", errors="replace")[:200]:
+        raise ValueError(
+            f"{path} exists and is no results page of meseta, so it is left as it is; move it, or "
+            "name another folder by --output"
+        )
+    return path
 
 
 def write_page(folder: Path) -> Path:
     """Written from the records and figures of the folder alone."""
-    path = folder / PAGE
+    path = check_page(folder)
     path.write_text("\n".join(page(folder)) + "\n", encoding="utf-8")
     return path
 
 
 def page(folder: Path) -> list[str]:
-    lines = ["# Results of `meseta bench`", "", *claim_section(folder)]
+    lines = [HEAD, "", *claim_section(folder)]
     for plan in kept_plans(folder):
         lines += section(folder, plan)
     pictures = [p for name in ("schematic", "gallery") for p in _pictures(folder, name)]

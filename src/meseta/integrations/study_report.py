@@ -7,10 +7,10 @@ import optuna
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.integrations.attributes import ERROR, VOID
+from meseta.integrations.attributes import ERROR
 from meseta.integrations.study_answer import modelled, order_of
 from meseta.integrations.study_model import StudyModel
-from meseta.integrations.study_trials import check_one_objective
+from meseta.integrations.study_trials import check_one_objective, is_void
 from meseta.methods import DEFAULT_METHOD
 from meseta.record import State
 from meseta.views.health import Finding
@@ -56,7 +56,7 @@ def _unfinished(
     trials: list[FrozenTrial],
     order: Sequence[str],
 ) -> Report:
-    evaluations = tuple(_evaluation(trial) for trial in trials if VOID not in trial.user_attrs)
+    evaluations = tuple(_evaluation(trial) for trial in trials if not is_void(trial))
     names = dict.fromkeys([*order, *(name for trial in trials for name in trial.params)])
     maximize = study.direction == optuna.study.StudyDirection.MAXIMIZE
     method = DEFAULT_METHOD if model.method is None else model.method

@@ -1,6 +1,5 @@
 """The trials of an Optuna study as trials of ours."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,12 +7,11 @@ from typing import Any
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.boundary import unknown
+from meseta.boundary import read_value, unknown
 from meseta.integrations.attributes import ERROR, EXECUTED, VOID
 from meseta.integrations.study_space import StudySpace
 from meseta.parameters import Value
 from meseta.record import State, Trial
-from meseta.resumed import LARGEST
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,7 @@ def read_trials(
     awaited: list[FrozenTrial] = []
     left_out: list[str] = []
     for trial in trials:
-        if VOID in trial.user_attrs:
+        if is_void(trial):
             continue
         state: State
         match trial.state:
@@ -78,6 +76,14 @@ def read_trials(
             )
         )
     return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))
+
+
+def is_void(trial: FrozenTrial) -> bool:
+    """Whether it says nothing about its design.
+
+    A value counts, also of a trial that was given up while its worker was about to store it.
+    """
+    return VOID in trial.user_attrs and trial.state != TrialState.COMPLETE
 
 
 def _error(trial: FrozenTrial) -> str | None:
@@ -140,7 +146,4 @@ def _executed(
 
 
 def _finite(trial: FrozenTrial) -> float:
-    value = trial.value
-    if value is None or not math.isfinite(value) or abs(value) > LARGEST:
-        raise ValueError(f"its value is {value}")
-    return float(value)
+    return read_value(trial.value, "its value", remedy="")

@@ -7,7 +7,7 @@ from meseta.boundary import missing
 from meseta.views.report import Report
 
 try:
-    from meseta.page.document import document
+    from meseta.page.document import GENERATOR, document
 except ModuleNotFoundError as error:
     sentence = f"meseta.page needs {error.name}"
     raise ImportError(str(missing(sentence, "report"))) from None
@@ -16,6 +16,13 @@ except ModuleNotFoundError as error:
 def html(report: Report) -> str:
     """The document; the same report always gives the same text."""
     return document(report)
+
+
+def is_report(path: str | os.PathLike[str]) -> bool:
+    """Whether a file is a report of ours, by what stands in its head."""
+    with open(path, "rb") as file:
+        head = file.read(4096)
+    return f'<meta name="generator" content="{GENERATOR}"'.encode() in head
 
 
 def write(report: Report, path: str | os.PathLike[str]) -> Path:
@@ -38,4 +45,4 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-__all__ = ["html", "write"]
+__all__ = ["html", "is_report", "write"]

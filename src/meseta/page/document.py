@@ -20,6 +20,7 @@ from meseta.views.report import Report
 
 # before anything is painted: what is meant for readers without scripts does not flash up
 AT_ONCE = 'document.documentElement.classList.add("scripted");'
+GENERATOR = "meseta"  # by which a report is known for one
 MOST_LINES = 3  # of noise in the head, before they are run together
 
 
@@ -38,6 +39,7 @@ def document(report: Report) -> str:
         element("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content=GENERATOR),
         element("title", report.terms.title),
         element("style", Markup(_style())),
         element("script", Markup(AT_ONCE)),

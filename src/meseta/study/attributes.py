@@ -5,3 +5,5 @@ WORKER = "meseta:worker"
 BEAT = "meseta:beat"
 # Somebody carries the trial out by hand.
 BY_HAND = "meseta:by-hand"
+# The number of the trial that this outcome was told for, which had been given up before.
+INSTEAD_OF = "meseta:instead-of"

@@ -8,6 +8,7 @@ from meseta.history import columns
 from meseta.methods import DEFAULT_METHOD, checked_options, get
 from meseta.named_noise import Names, read_environment, read_noise
 from meseta.space import Space
+from meseta.study.entries import COLUMNS
 from meseta.study.file import StudyFile
 from meseta.study.laws import build_joint, build_noise, build_own, build_parameter, build_space
 from meseta.study.lines import Place
@@ -33,11 +34,21 @@ def check(study: StudyFile) -> None:
     ]
     if all(sound):
         space = build_space(study)
-        if attempt(("parameters",), lambda: columns(space)):
+        names_fit = [
+            attempt(("parameters", name), partial(_check_name, name)) for name in study.parameters
+        ]
+        if all(names_fit) and attempt(("parameters",), lambda: columns(space)):
             _attempt_noise(study, space, attempt)
     _attempt_method(study, attempt)
     if mistakes:
         raise StudyError(study.label, sorted(mistakes, key=lambda mistake: mistake.line or 0))
+
+
+def _check_name(name: str) -> None:
+    if name in COLUMNS:
+        raise ValueError(
+            f"a parameter cannot be named {name!r}: CSV files have a column of that name; rename it"
+        )
 
 
 Attempt = Callable[[Place, Callable[[], object]], bool]

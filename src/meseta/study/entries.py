@@ -1,7 +1,9 @@
 """What people type or paste: values of parameters and results, on a line or in a CSV file."""
 
 import csv
-from collections.abc import Mapping, Sequence
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from meseta.boundary import read_number, unknown
 from meseta.parameters import Category, Value
 from meseta.space import Space
 
+TRIAL, STATE, VALUE, FAILED = "trial", "state", "value", "failed"
+COLUMNS = (TRIAL, STATE, VALUE, FAILED)  # that a CSV file may have besides the parameters
 LARGEST = 64 * 2**20  # bytes of a CSV file
 
 
@@ -21,54 +25,102 @@ class Row:
     cells: dict[str, str]
 
 
-def read_rows(path: Path) -> list[Row]:
-    """The lines of a CSV file with a header; separated by commas, semicolons or tabs."""
+def read_rows(path: Path, known: Sequence[str]) -> list[Row]:
+    """The lines of a CSV file with a header; separated by commas, semicolons or tabs.
+
+    Columns must be among the `known` ones.
+    """
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"{path} is larger than {LARGEST >> 20} MiB")
-        text = path.read_text(encoding="utf-8-sig")
+        text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"{path} is not UTF-8; save it as CSV with the encoding UTF-8") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-    lines = text.splitlines()
-    if not any(line.strip() for line in lines):
-        raise ValueError(f"{path} is empty; its first line must name the columns")
-    header = next(line for line in lines if line.strip())
-    separator = max(",;\t", key=header.count)
-    reader = csv.reader(lines, delimiter=separator)
     names: list[str] = []
     rows: list[Row] = []
-    for cells in reader:
-        if not any(cell.strip() for cell in cells):
-            continue
+    for line, cells in _lines(path, text, known):
         if not names:
-            names = [cell.strip() for cell in cells]
-            twice = {name for name in names if names.count(name) > 1}
-            if twice:
-                raise ValueError(f"{path}:{reader.line_num}: the column {twice.pop()!r} is twice")
+            names = cells
+            _check_columns(path, names, known)
             continue
         if len(cells) != len(names):
             raise ValueError(
-                f"{path}:{reader.line_num}: there are {len(cells)} cells, but the first line names "
+                f"{path}:{line}: there are {len(cells)} cells, but the first line names "
                 f"{len(names)} columns"
             )
-        filled = zip(names, (cell.strip() for cell in cells), strict=True)
-        rows.append(Row(reader.line_num, dict(filled)))
+        rows.append(Row(line, dict(zip(names, cells, strict=True))))
+    if not names:
+        raise ValueError(f"{path} is empty; its first line must name the columns")
     return rows
 
 
-def check_columns(path: Path, rows: Sequence[Row], known: Sequence[str]) -> None:
-    for name in rows[0].cells if rows else ():
+def column_names(path: Path, known: Sequence[str]) -> list[str]:
+    """The names of the columns alone, known or not; empty where the file cannot be read."""
+    try:
+        text = path.read_bytes()[:LARGEST].decode("utf-8-sig", errors="replace")
+    except OSError:
+        return []
+    return next((cells for _, cells in _lines(path, text, known)), [])
+
+
+def _lines(path: Path, text: str, known: Sequence[str]) -> Iterator[tuple[int, list[str]]]:
+    """The lines that are not empty, by the separator that makes most sense of the first one."""
+
+    def by(separator: str) -> Iterator[tuple[int, list[str]]]:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        try:
+            for cells in reader:
+                if any(cell.strip() for cell in cells):
+                    yield reader.line_num, [unquoted(cell.strip()) for cell in cells]
+        except csv.Error as error:
+            raise ValueError(f"{path}:{reader.line_num}: {error}") from None
+
+    def sense(separator: str) -> tuple[int, int]:
+        _, header = next(by(separator), (0, []))
+        return sum(name in known for name in header), len(header)
+
+    return by(max(",;\t", key=sense))
+
+
+def _check_columns(path: Path, names: Sequence[str], known: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{path}: there are two columns {name!r}; rename one of them")
         if name not in known:
-            raise ValueError(f"{path}: {unknown('column', name, known)}")
+            raise ValueError(
+                f"{path} has a column that is not known: {unknown('column', name, known)}"
+            )
 
 
-def read_text_number(what: str, text: str, decimal_comma: bool = False) -> float:
+# What spreadsheets take for a formula, behind any number of quotes.
+_FORMULA = re.compile("'*[=+\\-@\t\r\n]")
+
+
+def quoted(cell: object) -> object:
+    """A cell of a CSV file that no spreadsheet takes for a formula: '=1+1 in place of =1+1."""
+    if not isinstance(cell, str) or not _FORMULA.match(cell):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell
+
+
+def unquoted(cell: str) -> str:
+    """The text that `quoted` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
+def read_text_number(what: str, text: str) -> float:
     """A number that a person typed."""
     plain = text.strip().replace("\u2212", "-")
     try:
-        return read_number(what, float(plain.replace(",", ".") if decimal_comma else plain))
+        if "_" in plain:  # 1_5 is 15 to Python, and a slip to people
+            raise ValueError
+        return read_number(what, float(plain))
     except ValueError:
         raise ValueError(f"{what} must be a finite number such as 0.82, got {text!r}") from None
 
@@ -88,10 +140,12 @@ def read_values(space: Space, texts: Mapping[str, str]) -> dict[str, Value]:
 
 
 def _choice(name: str, parameter: Category, text: str) -> Any:
-    by_text = {_spelled(choice): choice for choice in parameter.choices}
-    if text not in by_text:
-        raise ValueError(f"{name!r}: {unknown('choice', text, list(by_text))}")
-    return by_text[text]
+    text, spelled = text.strip(), [_spelled(choice).strip() for choice in parameter.choices]
+    if spelled.count(text) > 1:
+        raise ValueError(f"{name!r} has several choices that are spelled {text!r}; rename one")
+    if text not in spelled:
+        raise ValueError(f"{name!r}: {unknown('choice', text, spelled)}")
+    return parameter.choices[spelled.index(text)]
 
 
 def _spelled(choice: object) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from meseta.boundary import read_number, unknown
+from meseta.boundary import read_number, read_value, unknown
 from meseta.study.sentences import shown
 
 LONGEST = 500  # letters of a reason
@@ -40,7 +40,7 @@ def read_evaluation(result: Any, what: str, key: str = "value") -> Evaluation:
             raise EvaluationFailed(f"{what} must have a {key!r}: {unknown('key', key, known)}")
         what, executed, result = f"{key!r} of {what}", result.get("executed", {}), result[key]
     try:
-        return Evaluation(read_number(what, result), _read_executed(executed))
+        return Evaluation(read_value(result, what, remedy=""), _read_executed(executed))
     except (TypeError, ValueError) as error:
         raise EvaluationFailed(_cut(str(error))) from None
 

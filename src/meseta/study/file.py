@@ -130,11 +130,34 @@ def read_study(path: str | os.PathLike[str]) -> StudyFile:
     mistakes = [Mistake(line_of(lines, place), place, says) for place, says in _more(contents)]
     if mistakes:
         raise StudyError(label, mistakes)
+    return _study_file(absolute, label, contents, lines)
+
+
+def read_whereabouts(path: str | os.PathLike[str]) -> StudyFile:
+    """Only where the trials of a study are kept, from a file that may be wrong in all else.
+
+    The StudyFile has no parameters and no objective.
+    """
+    label, absolute = os.fspath(path), Path(os.path.abspath(path))
+    text = _read_text(label, absolute)
+    study = _parse(label, text).get("study", {})
+    known = study.items() if isinstance(study, Mapping) else ()
+    needed = {key: value for key, value in known if key in ("name", "storage")}
+    lines = find_lines(text)
+    contents = _validated(label, {"study": needed, "parameters": {}}, lines)
+    file = _study_file(absolute, label, contents, lines)
+    if file.storage is not None:
+        with file.at(("study", "storage")):
+            check_storage(file.storage)
+    return file
+
+
+def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> StudyFile:
     table = contents.study
     return StudyFile(
-        path=absolute,
+        path=path,
         label=label,
-        name=absolute.stem if table.name is None else table.name,
+        name=path.stem if table.name is None else table.name,
         direction=table.direction,
         budget=table.budget,
         method=table.method,

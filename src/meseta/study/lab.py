@@ -1,21 +1,41 @@
 """Experiments done by hand: asked for, told, and taken over from before."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
+from meseta.boundary import read_value, unknown
 from meseta.integrations.attributes import ERROR, EXECUTED
+from meseta.named_noise import read_environment
 from meseta.parameters import Value
-from meseta.study.entries import Row, check_columns, read_rows, read_text_number, read_values
+from meseta.study.attributes import INSTEAD_OF
+from meseta.study.entries import (
+    COLUMNS,
+    FAILED,
+    STATE,
+    TRIAL,
+    VALUE,
+    Row,
+    column_names,
+    read_rows,
+    read_text_number,
+    read_values,
+)
 from meseta.study.ledger import Ledger, storage_failures
+from meseta.study.liveness import GRACE
 from meseta.study.progress import kind_of, void
 from meseta.study.sampling import FileSampler
+from meseta.surroundings import Surroundings
 
-TRIAL, VALUE, FAILED, STATE = "trial", "value", "failed", "state"
-FAILURE = ("failed", "fail", "nan", "none")  # in place of a value
+FAILURE = ("failed", "fail")  # in place of a value
+NO_NUMBER = ("nan", "inf", "infinity", "none", "null", "na", "n/a")  # of these we do not guess
+UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
+TOLD_AS_FAILED = "told as failed"
 
 
 @dataclass(frozen=True)
@@ -34,6 +54,22 @@ class Outcome:
     value: float | None
     executed: dict[str, Value]
     error: str = ""
+    # its trial was given up before, so that the value becomes a trial of its own
+    instead: bool = False
+
+
+class Outcomes(NamedTuple):
+    """What a file tells: what is new, and how many rows were told before."""
+
+    new: list[Outcome]
+    known: int
+
+
+class History(NamedTuple):
+    """Finished trials of a file, and how many rows of it are not finished."""
+
+    trials: list[FrozenTrial]
+    unfinished: int
 
 
 def ask(ledger: Ledger, num: int) -> list[Planned]:
@@ -51,152 +87,320 @@ def read_outcome(
     ledger: Ledger, number: int, value: str | None, failed: str | None, texts: Mapping[str, str]
 ) -> Outcome:
     """What a person tells of a trial, checked; nothing is stored."""
-    trial = check_running(ledger, number)
-    executed = read_values(ledger.space, texts)
-    if failed is not None or (value or "").lower() in FAILURE:
-        return Outcome(number, None, executed, failed or "told as failed")
-    if value is None:
-        raise ValueError(f"trial {number} has no value; give one, or say --failed REASON")
-    _check_observed(ledger, executed, number)
-    read = read_text_number(f"the value of trial {number}", value)
-    changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
-    observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
-    return Outcome(number, read, {**changed, **observed})
+    trials = ledger.trials
+    outcome = _read_outcome(ledger, trials, number, value, failed, texts)
+    told = told_already(trials, number)
+    if told is not None:
+        raise ValueError(_told_sentence(trials, number, told))
+    return outcome
 
 
-def read_outcomes(ledger: Ledger, path: Path) -> list[Outcome]:
-    """The outcomes in a CSV file: columns trial and value, failed, and executed values by name."""
-    rows = read_rows(path)
-    names = list(ledger.file.parameters)
-    check_columns(path, rows, [TRIAL, VALUE, FAILED, *names])
-    outcomes, seen = [], set()
-    for row in rows:
+def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
+    """The outcomes in a CSV file: columns trial and value, failed, and executed values by name.
+
+    Rows that were told before with the same outcome are left out, so that a file whose telling was
+    interrupted can be told again.
+    """
+    names, column = list(ledger.file.parameters), value_column(ledger, path)
+    trials = ledger.trials
+    new: list[Outcome] = []
+    known, seen = 0, set()
+    for row in read_rows(path, [TRIAL, column, FAILED, *names]):
         try:
-            outcome = _outcome_of(ledger, row, names)
+            outcome = _outcome_of(ledger, trials, row, names, column)
+            if outcome is None:
+                continue
+            if outcome.number in seen:
+                raise ValueError(f"trial {outcome.number} is told twice")
+            seen.add(outcome.number)
+            told = told_already(trials, outcome.number)
+            if told is None:
+                new.append(outcome)
+            elif _is_same(told, outcome):
+                known += 1
+            else:
+                raise ValueError(_told_sentence(trials, outcome.number, told))
         except ValueError as error:
             raise ValueError(f"{path}:{row.line}: {error}") from None
-        if outcome is None:
-            continue
-        if outcome.number in seen:
-            raise ValueError(f"{path}:{row.line}: trial {outcome.number} is told twice")
-        seen.add(outcome.number)
-        outcomes.append(outcome)
-    return outcomes
+    return Outcomes(new, known)
 
 
-def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> None:
+def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
+    """Keep the outcomes; what there is to say about it."""
+    trials, notes = ledger.trials, []
     for outcome in outcomes:
-        state = TrialState.FAIL if outcome.value is None else TrialState.COMPLETE
+        trial = trials[outcome.number]
         with storage_failures(ledger.file):
-            if outcome.executed:
-                ledger.mark(outcome.number, EXECUTED, outcome.executed)
-            if outcome.error:
-                ledger.mark(outcome.number, ERROR, outcome.error)
-            ledger.study.tell(outcome.number, outcome.value, state=state)
+            if not (outcome.instead or _store(ledger, trial, outcome)):
+                raise ValueError(
+                    f"trial {trial.number} was told by somebody else at this moment; look at it "
+                    f"with `meseta status {ledger.file.label}`"
+                )
+            if outcome.instead:
+                ledger.study.add_trial(_instead(trial, outcome))
+                notes.append(
+                    f"trial {trial.number} had been given up; its outcome is kept as a trial of "
+                    "its own"
+                )
+    return notes
+
+
+def _store(ledger: Ledger, trial: FrozenTrial, outcome: Outcome) -> bool:
+    """Whether it was stored; else it has been ended by another."""
+    state = TrialState.FAIL if outcome.value is None else TrialState.COMPLETE
+    try:
+        # also without any: an interrupted attempt may have left some
+        for key, said in ((EXECUTED, outcome.executed), (ERROR, outcome.error)):
+            if said or trial.user_attrs.get(key):
+                ledger.mark(trial.number, key, said)
+        ledger.study.tell(trial.number, outcome.value, state=state)
+    except (UpdateFinishedTrialError, ValueError):
+        return False
+    return True
+
+
+def _instead(trial: FrozenTrial, outcome: Outcome) -> FrozenTrial:
+    said = {EXECUTED: outcome.executed, ERROR: outcome.error}
+    return create_trial(
+        state=TrialState.FAIL if outcome.value is None else TrialState.COMPLETE,
+        value=outcome.value,
+        params=trial.params,
+        distributions=trial.distributions,
+        user_attrs={INSTEAD_OF: trial.number} | {key: each for key, each in said.items() if each},
+    )
 
 
 def spoil(ledger: Ledger, number: int, why: str) -> None:
     """A trial went wrong by chance: it does not count, and its design may be asked for again."""
     with storage_failures(ledger.file):
-        void(ledger, number, why)
+        done = void(ledger, number, why)
+    if not done:
+        raise ValueError(f"trial {number} was told by somebody else at this moment")
 
 
-def read_history(ledger: Ledger, path: Path, value: str = VALUE) -> list[FrozenTrial]:
-    """Complete trials from a CSV file with a column for each parameter and one for the value.
+def value_column(ledger: Ledger, path: Path) -> str:
+    """The column of the values: "value", or what the study calls its value."""
+    own, names = ledger.file.value, ledger.space.names
+    if own is None or own in (*names, *COLUMNS):
+        return VALUE
+    header = column_names(path, [*names, *COLUMNS, own])
+    if own in header and VALUE in header:
+        raise ValueError(
+            f"{path} has a column {VALUE!r} and a column {own!r}, which is what the study calls "
+            "its value; rename or remove the one that is not meant"
+        )
+    return VALUE if VALUE in header else own
+
+
+def read_history(ledger: Ledger, path: Path, value: str | None = None) -> History:
+    """Finished trials from a CSV file with a column for each parameter and one for the value.
 
     Points may lie outside of the ranges or off the steps: what was carried out is what counts. The
-    columns trial and state, which `meseta status --csv` has, may be there; trials that are not
-    finished are left out.
+    columns trial, state and failed, which `meseta status --csv` has, may be there; trials that are
+    not finished are left out. `value` is the column of the values, see `value_column`.
     """
-    space, rows = ledger.space, read_rows(path)
-    check_columns(path, rows, [*space.names, value, TRIAL, STATE])
-    found = []
-    for row in rows:
-        if row.cells.get(STATE, "complete") not in ("", "complete", FAILED):
-            continue
-        if row.cells.get(STATE) == FAILED:
-            row.cells[value] = FAILED
+    space, column = ledger.space, value_column(ledger, path) if value is None else value
+    if column in (*space.names, TRIAL, STATE, FAILED):
+        raise ValueError(f"the column of the values cannot be {column!r}; name another by --value")
+    usual = _usual(ledger)
+    found: list[FrozenTrial] = []
+    unfinished = 0
+    for row in read_rows(path, [*space.names, column, TRIAL, STATE, FAILED]):
         try:
-            missing = [name for name in (*space.names, value) if not row.cells.get(name)]
-            if missing:
-                raise ValueError(
-                    f"there is no {missing[0]!r}; it must have {[*space.names, value]}"
-                )
-            texts = {name: row.cells[name] for name in space.names}
-            executed = read_values(space, texts)
-            failed = row.cells[value].lower() in FAILURE
-            number = None if failed else read_text_number(f"{value!r}", row.cells[value])
-            found.append(_finished(ledger, executed, number))
+            cells = row.cells
+            state = cells.get(STATE) or _state(cells, column)
+            if state not in ("complete", FAILED, *UNFINISHED):
+                known = ("complete", FAILED, *UNFINISHED)
+                raise ValueError(unknown("state", state, known))
+            if state in UNFINISHED:
+                unfinished += 1
+                continue
+            found.append(_historic(ledger, cells, column, state == FAILED, usual))
         except ValueError as error:
             raise ValueError(f"{path}:{row.line}: {error}") from None
-    return found
+    return History(found, unfinished)
+
+
+def _state(cells: Mapping[str, str], column: str) -> str:
+    """Of a row that does not say it."""
+    failed = cells.get(FAILED) or cells.get(column, "").lower() in FAILURE
+    return FAILED if failed else "complete"
+
+
+def _historic(
+    ledger: Ledger, cells: Mapping[str, str], column: str, failed: bool, usual: Mapping[str, Value]
+) -> FrozenTrial:
+    given = cells.get(column, "")
+    if failed and given and given.lower() not in FAILURE:
+        raise ValueError(f"the trial is said to have failed, but has the value {given!r}")
+    needed = [name for name in ledger.space.names if not (failed and name in usual)]
+    for name in needed if failed else [*needed, column]:
+        if not cells.get(name):
+            raise ValueError(f"there is no {name!r}; it must have {[*ledger.space.names, column]}")
+    texts = {name: cells[name] for name in ledger.space.names if cells.get(name)}
+    executed = read_values(ledger.space, texts)
+    if failed:
+        return _finished(ledger, executed, None, usual, cells.get(FAILED, ""))
+    return _finished(ledger, executed, _read_told(repr(column), given), usual)
 
 
 def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
     """Add those that are not there yet; how many these are."""
-    known = [_identity(trial) for trial in ledger.trials]
-    added = 0
+    observed = ledger.file.observed
+    kept = (trial for trial in ledger.trials if kind_of(trial) != "void")
+    known = Counter(_identity(trial, observed) for trial in kept)
+    new = []
     for trial in trials:
-        identity = _identity(trial)
-        if identity in known:
-            known.remove(identity)  # a repeated experiment counts as often as it was done
-            continue
-        with storage_failures(ledger.file):
-            ledger.study.add_trial(trial)
-        added += 1
-    return added
+        identity = _identity(trial, observed)
+        if known[identity]:
+            known[identity] -= 1  # a repeated experiment counts as often as it was done
+        else:
+            new.append(trial)
+    with storage_failures(ledger.file):
+        ledger.study.add_trials(new)
+    return len(new)
 
 
-def _finished(ledger: Ledger, executed: dict[str, Value], value: float | None) -> FrozenTrial:
+def _usual(ledger: Ledger) -> dict[str, Value]:
+    """What observed parameters usually are, for failed trials that do not say."""
+    if not ledger.file.observed:
+        return {}
+    variables = read_environment(ledger.file.noise(), ledger.space)
+    usual = Surroundings(ledger.space, variables).complete({})
+    return {name: usual[name] for name in ledger.file.observed}
+
+
+def _finished(
+    ledger: Ledger,
+    executed: dict[str, Value],
+    value: float | None,
+    usual: Mapping[str, Value],
+    error: str = "",
+) -> FrozenTrial:
     space = ledger.space
     nearest: dict[str, Any] = {
-        name: parameter.nearest(executed[name]) for name, parameter in space.items()
+        name: parameter.nearest(executed[name]) if name in executed else usual[name]
+        for name, parameter in space.items()
     }
     observed = ledger.file.observed
     changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
+    said = {EXECUTED: changed, ERROR: error}
     return create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,
         params=nearest,
         distributions=ledger.distributions,
-        user_attrs={EXECUTED: changed} if changed else {},
+        user_attrs={key: each for key, each in said.items() if each},
     )
 
 
-def _outcome_of(ledger: Ledger, row: Row, names: Sequence[str]) -> Outcome | None:
+def _read_outcome(
+    ledger: Ledger,
+    trials: Sequence[FrozenTrial],
+    number: int,
+    value: str | None,
+    failed: str | None,
+    texts: Mapping[str, str],
+) -> Outcome:
+    trial = _asked_for(trials, number)
+    executed = read_values(ledger.space, texts)
+    changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
+    observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
+    outcome = Outcome(number, None, {**changed, **observed}, instead=kind_of(trial) == "void")
+    if failed is not None or (value or "").lower() in FAILURE:
+        if value is not None and value.lower() not in FAILURE:
+            raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
+        return replace(outcome, error=failed or TOLD_AS_FAILED)
+    if value is None:
+        raise ValueError(f"trial {number} has no value; give one, or say --failed REASON")
+    _check_observed(ledger, executed, number)
+    return replace(outcome, value=_read_told(f"the value of trial {number}", value))
+
+
+def _read_told(what: str, text: str) -> float:
+    """A value that a person typed."""
+    remedy = "an experiment without a value has failed: say --failed REASON, in a file: failed"
+    if text.lower().lstrip("+-\u2212") in NO_NUMBER:
+        raise ValueError(f"{what} must be a finite number, got {text!r}; {remedy}")
+    return read_value(read_text_number(what, text), what, remedy)
+
+
+def _outcome_of(
+    ledger: Ledger, trials: Sequence[FrozenTrial], row: Row, names: Sequence[str], column: str
+) -> Outcome | None:
     number = row.cells.get(TRIAL, "")
-    if not number.isdigit():
+    if not number.isdecimal():
         raise ValueError(f"the trial must be a number of one that was asked for, got {number!r}")
-    value, failed = row.cells.get(VALUE) or None, row.cells.get(FAILED) or None
+    value, failed = row.cells.get(column) or None, row.cells.get(FAILED) or None
     if value is None and failed is None:
         return None  # not done yet
     texts = {name: row.cells[name] for name in names if row.cells.get(name)}
-    return read_outcome(ledger, int(number), value, failed, texts)
+    return _read_outcome(ledger, trials, int(number), value, failed, texts)
 
 
-def check_running(ledger: Ledger, number: int) -> FrozenTrial:
+def check_running(ledger: Ledger, number: int) -> None:
+    """Refuse a trial that nobody waits for."""
     trials = ledger.trials
-    asked = [trial.number for trial in trials if kind_of(trial) in ("asked", "running")]
+    trial = _asked_for(trials, number)
+    if trial.state.is_finished():
+        raise ValueError(_told_sentence(trials, number, trial))
+
+
+def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:
+    """The trial that has the outcome; None: it was not told yet.
+
+    One that was given up has it in another trial, if at all.
+    """
+    trial = trials[number]
+    if kind_of(trial) != "void":
+        return trial if trial.state.is_finished() else None
+    others = (other for other in trials if other.user_attrs.get(INSTEAD_OF) == number)
+    return next(others, None)
+
+
+def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
+    """The trial of that number; refused if there is none, or while a worker is at it."""
     if not 0 <= number < len(trials):
         raise ValueError(
-            f"there is no trial {number}; those that are waited for: {_listed(asked)}. "
-            "`meseta import` takes experiments that nobody asked for"
+            f"there is no trial {number}. {_pending(trials)} `meseta import` takes experiments "
+            "that nobody asked for"
         )
     trial = trials[number]
-    if trial.state.is_finished():
+    if kind_of(trial) == "running":
         raise ValueError(
-            f"trial {number} is told already ({_described(trial)}); those that are waited for: "
-            f"{_listed(asked)}"
+            f"a worker evaluates trial {number} now, and stores its value. If that worker is gone, "
+            f"it can be told {GRACE:.0f} seconds after its last sign of life"
         )
     return trial
 
 
-def _described(trial: FrozenTrial) -> str:
-    return f"value {trial.value}" if trial.state == TrialState.COMPLETE else "failed"
+def _told_sentence(trials: Sequence[FrozenTrial], number: int, told: FrozenTrial) -> str:
+    where = "" if told.number == number else f", kept as trial {told.number}"
+    if told.state != TrialState.COMPLETE:
+        reason = told.user_attrs.get(ERROR)
+        said = "does not count" if kind_of(told) == "void" else "failed"
+        return f"trial {number} {said}{f' ({reason})' if reason else ''}{where}. {_pending(trials)}"
+    executed = told.user_attrs.get(EXECUTED) or {}
+    settings = ", ".join(f"{name} = {value}" for name, value in executed.items())
+    carried_out = f", carried out with {settings}" if settings else ""
+    return (
+        f"trial {number} already has the value {told.value}{carried_out}{where}. {_pending(trials)}"
+    )
 
 
-def _listed(numbers: Sequence[int]) -> str:
-    return ", ".join(map(str, numbers)) or "none"
+def _pending(trials: Sequence[FrozenTrial]) -> str:
+    numbers = [trial.number for trial in trials if kind_of(trial) in ("asked", "running")]
+    if not numbers:
+        return "No trial is pending."
+    return f"Pending {'trials' if len(numbers) > 1 else 'trial'}: {', '.join(map(str, numbers))}."
+
+
+def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
+    """Whether that is what was told before."""
+    executed = told.user_attrs.get(EXECUTED) or {}
+    if outcome.value is None:
+        return told.state == TrialState.FAIL and executed == outcome.executed
+    return told.value == outcome.value and executed == outcome.executed
 
 
 def _check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:
@@ -214,6 +418,8 @@ def _differs(planned: Any, executed: Any) -> bool:
     return bool(planned != executed)
 
 
-def _identity(trial: FrozenTrial) -> tuple[Any, ...]:
-    executed = {**trial.params, **trial.user_attrs.get(EXECUTED, {})}
+def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:
+    """What was carried out, without what nobody observed, and what came of it."""
+    planned = {name: value for name, value in trial.params.items() if name not in observed}
+    executed = {**planned, **trial.user_attrs.get(EXECUTED, {})}
     return tuple(sorted(executed.items(), key=lambda item: item[0])), trial.value, trial.state

@@ -4,7 +4,8 @@ import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, overload
 
 import optuna
 from optuna.distributions import (
@@ -12,21 +13,20 @@ from optuna.distributions import (
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
-    distribution_to_json,
 )
 from optuna.exceptions import StorageInternalError
 from optuna.trial import FrozenTrial
+from sqlalchemy import create_engine, inspect
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.parameters import Category, Int, Parameter
 from meseta.space import Space
 from meseta.study.file import StudyFile
+from meseta.study.unchanged import PARAMETERS, Distributions, as_attribute, changes
 
 FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
 SQLITE_PATIENCE = 60.0  # seconds until a database that another process writes to is given up
-
-Distributions = dict[str, BaseDistribution]
 
 
 class StorageError(RuntimeError):
@@ -47,6 +47,11 @@ class Ledger:
     def trials(self) -> list[FrozenTrial]:
         return self.study.get_trials(deepcopy=False)
 
+    @property
+    def database(self) -> Path | None:
+        """The file of the trials; None: they are on a server."""
+        return database_file(self.file.storage_url)
+
     def settable(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Without what cannot be set, in the order of the file."""
         observed = self.file.observed
@@ -61,57 +66,80 @@ class Ledger:
         self.storage.set_trial_user_attr(self.trial_id(number), key, value)
 
 
-def open_ledger(file: StudyFile, *, begin: bool = True) -> Ledger:
-    """The study that the file describes; begun where it does not exist, if `begin` allows it."""
+def open_ledger(file: StudyFile, *, begin: bool = True, reading: bool = False) -> Ledger:
+    """The study that the file describes; begun where it does not exist, if `begin` allows it.
+
+    Where it is opened for `reading`, nothing is written, not even a database.
+    """
     space = file.space()
-    wanted = {name: _distribution(parameter) for name, parameter in space.items()}
+    wanted = distributions_of(space)
+    if begin and not reading:
+        with storage_failures(file):
+            storage: optuna.storages.BaseStorage = _storage(file.storage_url)
+            study = optuna.create_study(
+                storage=storage,
+                study_name=file.name,
+                direction=file.direction,
+                load_if_exists=True,
+            )
+    else:
+        study, storage = kept_study(file)
     with storage_failures(file):
-        storage = _storage(file.storage_url)
-        if not begin and file.name not in optuna.get_all_study_names(storage):
+        _check_format(file, study)
+        _check_same(file, study, wanted)
+        if not reading:
+            _keep(study, {FORMAT: NEWEST, PARAMETERS: as_attribute(wanted)})
+    return Ledger(file, study, storage, space, wanted)
+
+
+def kept_study(file: StudyFile) -> tuple[optuna.Study, optuna.storages.BaseStorage]:
+    """The study as the storage has it, whatever else the file says; nothing is written."""
+    with storage_failures(file):
+        storage = _storage(file.storage_url, create=False)
+        if storage is None or file.name not in optuna.get_all_study_names(storage):
             raise StorageError(
                 f"{_where(file)} has no study {file.name!r} yet; `meseta run {file.label}` or "
                 f"`meseta ask {file.label}` begins it"
             )
-        study = optuna.create_study(
-            storage=storage,
-            study_name=file.name,
-            direction=file.direction,
-            load_if_exists=True,
-        )
-        if FORMAT not in study.user_attrs:
-            study.set_user_attr(FORMAT, NEWEST)
-    _check_same(file, study, wanted)
-    return Ledger(file, study, storage, space, wanted)
+        study = optuna.load_study(study_name=file.name, storage=storage)
+        _check_format(file, study)
+        return study, storage
 
 
-def _check_same(file: StudyFile, study: optuna.Study, wanted: Distributions) -> None:
+def _check_format(file: StudyFile, study: optuna.Study) -> None:
     kept = study.user_attrs.get(FORMAT, NEWEST)
     if not isinstance(kept, int) or kept > NEWEST:
         raise StorageError(
             f"the study {file.name!r} in {_where(file)} was made by a newer version of meseta "
             f"(format {kept}, this one knows {NEWEST}); update with: pip install -U meseta"
         )
+
+
+def differences(file: StudyFile, study: optuna.Study, wanted: Distributions) -> str:
+    """What the file says that is not so in the study, in a sentence; empty: nothing."""
+    here = f"the study {file.name!r} in {_where(file)}"
     if study.direction.name.lower() != file.direction:
+        kept = study.direction.name.lower()
+        return f"{here} is one to {kept}, but {file.label} says {file.direction}"
+    found = changes(study, study.get_trials(deepcopy=False), wanted)
+    return f"{here} has other parameters than {file.label}: {'; '.join(found)}" if found else ""
+
+
+def _check_same(file: StudyFile, study: optuna.Study, wanted: Distributions) -> None:
+    found = differences(file, study, wanted)
+    if found:
         raise StorageError(
-            f"the study {file.name!r} in {_where(file)} is one to {study.direction.name.lower()}, "
-            f"but {file.label} says {file.direction}; {_remedy(file)}"
+            f"{found}. Nothing was changed. Take the change back; or write the trials out with "
+            f"`meseta status {file.label} --csv > trials.csv`, give the study another name in the "
+            "file, and take them over with `meseta import`"
         )
-    for trial in study.get_trials(deepcopy=False):
-        for name, found in trial.distributions.items():
-            if name not in wanted or found != wanted[name]:
-                now = distribution_to_json(wanted[name]) if name in wanted else "not there"
-                raise StorageError(
-                    f"the study {file.name!r} in {_where(file)} has other parameters: in trial "
-                    f"{trial.number} {name!r} is {distribution_to_json(found)}, in {file.label} it "
-                    f"is {now}; {_remedy(file)}"
-                )
 
 
-def _remedy(file: StudyFile) -> str:
-    return (
-        "nothing was changed. Give the study another name in the file; its trials can be taken "
-        f"over with `meseta status {file.label} --csv` of the old file and `meseta import`"
-    )
+def _keep(study: optuna.Study, attributes: Mapping[str, Any]) -> None:
+    known = study.user_attrs
+    for key, value in attributes.items():
+        if known.get(key) != value:
+            study.set_user_attr(key, value)
 
 
 @contextmanager
@@ -164,7 +192,12 @@ def _where(file: StudyFile) -> str:
     return url.render_as_string(hide_password=True)
 
 
-def _storage(url: str) -> optuna.storages.RDBStorage:
+@overload
+def _storage(url: str) -> optuna.storages.RDBStorage: ...
+@overload
+def _storage(url: str, *, create: bool) -> optuna.storages.RDBStorage | None: ...
+def _storage(url: str, *, create: bool = True) -> optuna.storages.RDBStorage | None:
+    """The database; made where there is none yet, or None where `create` does not allow it."""
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     logging.getLogger("alembic").setLevel(logging.ERROR)
     parsed = make_url(url)
@@ -175,7 +208,33 @@ def _storage(url: str) -> optuna.storages.RDBStorage:
         options["pool_pre_ping"] = True
         if parsed.drivername in ("postgresql", "postgres"):
             url = parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    return optuna.storages.RDBStorage(url, engine_kwargs=options)
+    if not create and not _exists(url, options):
+        return None
+    return optuna.storages.RDBStorage(url, engine_kwargs=options, skip_table_creation=not create)
+
+
+def database_file(url: str) -> Path | None:
+    """The file of a SQLite database; None: it is elsewhere."""
+    parsed = make_url(url)
+    in_file = parsed.drivername.startswith("sqlite") and parsed.database not in (None, ":memory:")
+    return Path(str(parsed.database)) if in_file else None
+
+
+def _exists(url: str, options: Mapping[str, Any]) -> bool:
+    """Whether there is a database with the tables of Optuna; looking makes none."""
+    place = database_file(url)
+    if place is not None and not place.exists():
+        return False
+    engine = create_engine(url, **options)
+    try:
+        return inspect(engine).has_table("alembic_version")  # the last one that is made
+    finally:
+        engine.dispose()
+
+
+def distributions_of(space: Space) -> Distributions:
+    """The parameters as Optuna has them."""
+    return {name: _distribution(parameter) for name, parameter in space.items()}
 
 
 def _distribution(parameter: Parameter) -> BaseDistribution:

@@ -9,6 +9,7 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.integrations.attributes import VOID
+from meseta.integrations.study_trials import is_void
 from meseta.study.attributes import BY_HAND
 from meseta.study.ledger import Ledger
 from meseta.study.liveness import is_abandoned
@@ -18,7 +19,7 @@ Kind = Literal["complete", "failed", "running", "asked", "abandoned", "waiting",
 
 
 def kind_of(trial: FrozenTrial) -> Kind:
-    if trial.user_attrs.get(VOID):
+    if is_void(trial):
         return "void"
     match trial.state:
         case TrialState.COMPLETE:

@@ -8,8 +8,8 @@ from optuna.trial import FrozenTrial
 from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.study.file import StudyFile
 from meseta.study.lab import Planned
-from meseta.study.ledger import Ledger
 from meseta.study.progress import Progress, kind_of
+from meseta.terminal import one_line
 
 WIDTH = 80
 
@@ -21,6 +21,7 @@ def headed(file: StudyFile, name: str) -> str:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Columns side by side; where they are too wide for a terminal, one block for each row."""
+    header = [one_line(name) for name in header]
     cells = [[spelled(cell) for cell in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     if sum(widths) + 2 * (len(widths) - 1) <= WIDTH:
@@ -39,7 +40,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
 def spelled(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.6g}"
-    return "" if value is None else str(value)
+    return "" if value is None else one_line(str(value))
 
 
 def planned_table(file: StudyFile, planned: Sequence[Planned]) -> list[str]:
@@ -54,24 +55,27 @@ def planned_data(planned: Sequence[Planned]) -> list[dict[str, Any]]:
     return [{"trial": each.number, "params": each.params} for each in planned]
 
 
-def trial_data(ledger: Ledger) -> list[dict[str, Any]]:
+def trial_data(trials: Sequence[FrozenTrial], file: StudyFile) -> list[dict[str, Any]]:
     """Every trial that counts, with the values that were carried out."""
     return [
         {
             "trial": trial.number,
             "state": kind_of(trial),
-            "params": _carried_out(ledger, trial),
+            "params": _carried_out(trial, file),
             "value": trial.value if trial.state.is_finished() else None,
-            "error": trial.user_attrs.get(ERROR),
+            "error": trial.user_attrs.get(ERROR) or None,
         }
-        for trial in ledger.trials
+        for trial in trials
         if kind_of(trial) not in ("void", "abandoned") and trial.params
     ]
 
 
-def _carried_out(ledger: Ledger, trial: FrozenTrial) -> dict[str, Any]:
-    executed = trial.user_attrs.get(EXECUTED, {})
-    params = ledger.settable(trial.params) if trial.params else {}
+def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
+    """The parameters of the trial in the order of the file, then others that it may have."""
+    observed, executed = file.observed, trial.user_attrs.get(EXECUTED, {})
+    order = [name for name in file.parameters if name in trial.params]
+    order += [name for name in trial.params if name not in order]
+    params = {name: trial.params[name] for name in order if name not in observed}
     return {**params, **(executed if isinstance(executed, Mapping) else {})}
 
 
@@ -88,7 +92,7 @@ def progress_lines(file: StudyFile, now: Progress) -> list[str]:
         )
         if count
     ]
-    return [f"{file.name}: {file.direction}, {', '.join(parts)}"]
+    return [f"{one_line(file.name)}: {file.direction}, {', '.join(parts)}"]
 
 
 def progress_data(now: Progress) -> dict[str, int | None]:

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _SQLITE = "sqlite:///"
+PREFIX = "MESETA_"
+ALLOWED = "MESETA_ALLOW_ENV"  # names of more variables that study files may use, with commas
 
 
 def storage_url(
@@ -18,7 +20,8 @@ def storage_url(
     None is a SQLite file beside the study's. A path is that of a SQLite file; where it is relative,
     also in sqlite:///..., it starts from the folder of the study, wherever we are. ${NAME} stands
     for an environment variable; between :// and @, where user and password are, its value is
-    escaped as URLs need it.
+    escaped as URLs need it. Only variables that start with MESETA_, or that MESETA_ALLOW_ENV lists,
+    are read: a file from elsewhere must not send other secrets to a server of its choice.
     """
     if storage is None:
         return _sqlite(path.with_suffix(".db"), path)
@@ -35,15 +38,24 @@ def check_storage(storage: str) -> None:
     """Refuse what can be seen to be wrong without the environment."""
     for name in _VARIABLE.findall(storage):
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
-            raise ValueError(f"must name variables as in ${{PGPASSWORD}}, got ${{{name}}}")
+            raise ValueError(f"must name variables as in ${{MESETA_PASSWORD}}, got ${{{name}}}")
     if "${" in _VARIABLE.sub("", storage):
-        raise ValueError("must close every ${ with }, as in ${PGPASSWORD}")
+        raise ValueError("must close every ${ with }, as in ${MESETA_PASSWORD}")
 
 
 def _filled(storage: str, environment: Mapping[str, str]) -> str:
     authority = re.match(r"[^/]*://[^/]*@", storage)
 
+    allowed = {name.strip() for name in environment.get(ALLOWED, "").split(",")}
+
     def value(match: re.Match[str]) -> str:
+        if not match[1].startswith(PREFIX) and match[1] not in allowed:
+            raise ValueError(
+                f"it asks for the environment variable {match[1]}, but a study file gets only "
+                f"those that start with {PREFIX}, since others may be secrets that are not meant "
+                f"for it; rename it to {PREFIX}{match[1]}, or, if you trust the file, allow it: "
+                f"export {ALLOWED}={','.join(sorted((allowed - {''}) | {match[1]}))}"
+            )
         if match[1] not in environment:
             raise ValueError(
                 f"it needs the environment variable {match[1]}, which is not set; set it, for "

@@ -16,7 +16,7 @@ budget = 30  # trials in all; leave it out to go on until you stop
 # at_least = 400.0  # or at_most
 seed = 0  # the same seed and the same results give the same suggestions
 # method = "rkg"  # how the next trial is chosen: rkg is the default and rarely the wrong one
-# storage = "postgresql://me:${PGPASSWORD}@host/studies"  # or else a SQLite file beside this one
+# storage = "postgresql://me:${MESETA_PASSWORD}@host/studies"  # or else SQLite beside this file
 # notes = "What somebody who finds this file in a year should know."
 
 # How a trial is evaluated. Without this table you carry it out and enter the result by hand.

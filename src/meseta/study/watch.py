@@ -8,6 +8,7 @@ from tqdm import tqdm
 
 from meseta.study.ledger import Ledger
 from meseta.study.progress import Progress
+from meseta.terminal import one_line
 
 
 @contextmanager
@@ -15,7 +16,7 @@ def watched(ledger: Ledger, *, quiet: bool) -> Iterator[Callable[[Progress], Non
     """Something that shows progress on a terminal, and nothing where there is none."""
     silent = quiet or not sys.stderr.isatty()
     file = ledger.file
-    with tqdm(total=file.budget, desc=file.name, unit="trial", disable=silent) as bar:
+    with tqdm(total=file.budget, desc=one_line(file.name), unit="trial", disable=silent) as bar:
 
         def watch(now: Progress) -> None:
             bar.n = now.complete + now.failed

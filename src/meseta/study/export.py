@@ -1,0 +1,53 @@
+"""The trials of a study to take away, whatever its file says by now."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from optuna.trial import FrozenTrial
+
+from meseta.study.entries import FAILED, STATE, TRIAL, VALUE, quoted
+from meseta.study.file import StudyFile, read_study, read_whereabouts
+from meseta.study.ledger import differences, distributions_of, kept_study
+from meseta.study.mistakes import StudyError
+from meseta.study.show import trial_data
+
+
+@dataclass(frozen=True, eq=False)
+class Export:
+    """The trials as they are stored."""
+
+    file: StudyFile  # without parameters, where the file cannot be read
+    trials: list[FrozenTrial]
+    note: str  # in which way the file says something else; empty: it does not
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """A dict for each trial that counts."""
+        return trial_data(self.trials, self.file)
+
+    def table(self) -> list[list[object]]:
+        """The lines of a CSV file, which `meseta import` takes."""
+        rows = self.rows
+        found = dict.fromkeys(name for row in rows for name in row["params"])
+        names = [*self.file.parameters, *(n for n in found if n not in self.file.parameters)]
+        lines = [[TRIAL, STATE, *names, VALUE, FAILED]]
+        for row in rows:
+            cells = [row["params"].get(name) for name in names]
+            lines.append([row["trial"], row["state"], *cells, row["value"], row["error"]])
+        return [[quoted("" if cell is None else cell) for cell in line] for line in lines]
+
+
+def export(path: Path) -> Export:
+    """Read the trials; nothing is written."""
+    try:
+        file, note = read_study(path), ""
+    except StudyError as error:
+        file, note = read_whereabouts(path), f"the file cannot be used as it is: {error}"
+    study, _ = kept_study(file)
+    if not note:
+        try:
+            note = differences(file, study, distributions_of(file.space()))
+        except StudyError as error:
+            note = f"the file cannot be used as it is: {error}"
+    return Export(file, study.get_trials(deepcopy=False), note)
