@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.cholesky import cholesky
+from meseta.gp.blocks import in_blocks
 from meseta.kernels import SmoothedKernel
 from meseta.kernels.smoothed import Covariance
 
@@ -148,6 +149,7 @@ def condition(
     new_noise_variance: Float[Tensor, ""],
 ) -> JointPosterior:
     """The joint posterior of f and g given y = f(X) + noise."""
-    L, jitter = cholesky(kernel.k_f(X, X) + torch.diag(noise_variance))
+    K = in_blocks(lambda x: kernel.k_f(x, X), X, len(X))
+    L, jitter = cholesky(K + torch.diag(noise_variance))
     alpha = torch.cholesky_solve((y - mean)[:, None], L)[:, 0]
     return JointPosterior(kernel, mean, X, y, noise_variance, new_noise_variance, L, alpha, jitter)

@@ -47,6 +47,13 @@ def _fit(subject: Subject) -> Iterator[Finding]:
     else:
         yield Finding("fine", "fit", f"found in {info.iterations} steps, nothing to report")
     posterior = subject.optimizer.posterior
+    if (num := len(posterior.core.y)) > info.num_fitted:
+        yield Finding(
+            "note",
+            "fit",
+            f"lengthscales and noise are learned from {info.num_fitted} of the {num} values; "
+            "everything else uses them all",
+        )
     noise = math.sqrt(float(posterior.noise_variance))
     yield Finding("fine", "fit", f"repeated evaluations are taken to differ by {noise:.2g} (sd)")
 
