@@ -101,6 +101,9 @@ def _inference(info: Any) -> Iterator[Finding]:
             yield Finding("fine", topic, f"converged in {sweeps} sweeps at most")
         if bool((ep.damping < 1).any()) or bool(ep.sequential.any()):
             yield Finding("note", topic, "needed damping, or one site at a time")
+        if ep.jitter:
+            text = f"variances were raised by up to {ep.jitter:.1g} of themselves, against rounding"
+            yield Finding("note", topic, text)
     accepted = getattr(info, "accepted", None)
     if accepted is not None:
         text = f"{min(accepted)} of {info.drawn} paths or more accepted for each maximum"
