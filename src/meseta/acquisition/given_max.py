@@ -8,7 +8,8 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from meseta.gp.joint import FLOOR, JointMoments, JointPosterior
+from meseta.gp.clamped import FLOOR
+from meseta.gp.joint import JointMoments, JointPosterior
 from meseta.inference import (
     EPInfo,
     TruncatedGaussian,
@@ -102,6 +103,8 @@ def _given_sites(
     # C = k_g(X, x) - V'c, in the units of EP; v_0 = v_g - C'W C, m_0 = m_g + C'u
     C = (state.k_g_sites(x) - c @ state.V.mT) / state.truncated.scale
     removed = (state.truncated.root @ C.mT).square().sum(-2)
+    _, prior = state.posterior.kernel.at_same_point(x)
+    state.posterior.clamped.note("Var[g(x)] given g*", before.v_g - removed, prior)
     removed = torch.minimum(removed, (1 - FLOOR) * before.v_g)
     return before.m_g + state.truncated.shift @ C.mT, before.v_g - removed, removed
 

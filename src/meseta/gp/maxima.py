@@ -47,6 +47,7 @@ class Maxima(NamedTuple):
     value: Float[Tensor, " paths"]
     x: Float[Tensor, "paths d"]
     unfinished: int  # refinements that were still moving when they were stopped
+    jitter: float  # added to the diagonal of the covariance behind the paths
 
 
 def sample_maxima(
@@ -87,7 +88,7 @@ def maximize_paths(
     won = rivals[better]
     best.value[won], best.x[won] = other.value[better], other.x[better]
     unfinished = len(every) - best.converged + len(rivals) - other.converged
-    return Maxima(best.value, best.x, unfinished)
+    return Maxima(best.value, best.x, unfinished, paths.jitter)
 
 
 @torch.no_grad()

@@ -32,7 +32,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
     return (
         *_fit(subject),
         *_intervals(subject, covered),
-        *_numerics(subject),
+        *_numerics(subject, info),
         *_inference(getattr(info.acquisition, "info", None)),
         *_ascent(info),
         *_places(subject),
@@ -79,8 +79,17 @@ def _intervals(subject: Subject, covered: float | None) -> Iterator[Finding]:
         )
 
 
-def _numerics(subject: Subject) -> Iterator[Finding]:
-    jitter = subject.optimizer.posterior.core.jitter
+def _numerics(subject: Subject, info: SuggestInfo) -> Iterator[Finding]:
+    core = subject.optimizer.posterior.core
+    tried = getattr(getattr(info.acquisition, "info", None), "clamped", {})
+    for name, share in {**tried, **core.clamped.lowest}.items():
+        yield Finding(
+            "warning",
+            "numerics",
+            f"{name} came out negative, {share:.1g} of its prior variance, and was raised to 0: "
+            "intervals are not to be relied on there",
+        )
+    jitter = core.jitter
     if jitter:
         yield Finding(
             "note",
