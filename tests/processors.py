@@ -4,9 +4,9 @@
 
 OpenBLAS (in numpy and scipy), ATen and MKL (in torch) choose their code by the processor, and round
 differently with each. Environment variables make them choose as on other processors. Settings that
-this processor cannot execute are not run, and the last lines say so. They also show a digest of what
-each setting computes, by OpenBLAS and by torch: where digests are equal, the setting may have had no
-effect here. It is run all the same, since a few operations do not show everything.
+this processor cannot execute are not run, and the last lines say so. They also show a digest of
+what each setting computes, by OpenBLAS and by torch: where digests are equal, the setting may have
+had no effect here. It is run all the same, since a few operations do not show everything.
 """
 
 import argparse
