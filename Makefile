@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 # go through all layers, and are quick.
 SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_suggest.py tests/test_robust_posterior.py tests/test_rules.py tests/test_paths.py tests/test_parameters.py tests/test_space.py
 
-.PHONY: demo docs test test-optuna4 bench bench-speed package clean
+.PHONY: demo docs test test-cpus test-cpus-short test-optuna4 bench bench-speed package clean
 
 demo: .venv/installed
 	rm -rf demo
@@ -27,6 +27,13 @@ test: .venv/installed
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2 --dist worksteal
 	$(BIN)/pytest -q -n 2 $(SHAPES_CHECKED)
+
+# The numerical tests with the code that libraries have for other processors: see tests/processors.py.
+test-cpus: .venv/installed
+	$(BIN)/python tests/processors.py
+
+test-cpus-short: .venv/installed
+	$(BIN)/python tests/processors.py --short
 
 # The Optuna integration with the last release of Optuna 4 in place of the pinned one.
 test-optuna4: .venv-optuna4/installed

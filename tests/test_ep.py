@@ -334,3 +334,48 @@ def test_extrapolation_saves_sweeps_and_changes_nothing(gap, monkeypatch):
     assert info.sweeps.sum() < 0.8 * plain_info.sweeps.sum()
     assert_close(gaussian.mean, plain.mean, rtol=0, atol=1e-8)
     assert_close(gaussian.variance, plain.variance, rtol=0, atol=1e-8)
+
+
+def nearest_semidefinite(covariance):
+    """The covariance with its negative eigenvalues set to 0, in units of its diagonal."""
+    scale = np.sqrt(np.diag(covariance))
+    values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
+    return np.outer(scale, scale) * ((vectors * values.clip(0)) @ vectors.T)
+
+
+@pytest.mark.parametrize("rounding", [1e-9, 1e-6, 1e-3])
+def test_a_covariance_that_rounding_made_indefinite_is_repaired_everywhere_alike(rounding):
+    """The moments are those of the repaired covariance, by the readable twin."""
+    rng = np.random.default_rng(0)
+    loads, scale = rng.normal(size=(12, 3)), rng.uniform(0.5, 2, 12)
+    noise = rng.normal(size=(12, 12))
+    covariance = loads @ loads.T + rounding * (noise + noise.T)
+    covariance = scale[:, None] * covariance * scale
+    mean, upper = rng.normal(size=12), 1.5
+    assert np.linalg.eigvalsh(covariance)[0] < 0
+    gaussian, info = expectation_propagation(
+        torch.from_numpy(mean), torch.from_numpy(covariance), tensor([upper])
+    )
+    assert 0 < info.jitter < 100 * rounding
+    assert info.converged.all()
+    repaired = nearest_semidefinite(covariance)
+    mu_1, Sigma_1 = truncate_by_ep(mean, repaired, upper, max_sweeps=2000)
+    m, S, mu_1, Sigma_1 = map(torch.from_numpy, (mean, repaired, mu_1, Sigma_1))
+    sd = S.diagonal().sqrt()
+    assert_close(gaussian.scale, sd)
+    assert_close(gaussian.mean[0] / sd, mu_1 / sd, rtol=0, atol=1e-7)
+    assert_close(gaussian.variance[0] / sd**2, Sigma_1.diagonal() / sd**2, rtol=0, atol=1e-7)
+    # root and shift belong to the same model: z by them
+    R = S / sd[:, None] / sd
+    assert_close(gaussian.mean[0], m + sd * (R @ gaussian.shift[0]))
+    own = sd**2 * (1 - (gaussian.root[0] @ R).square().sum(0))
+    assert_close(gaussian.variance[0], own, rtol=1e-6, atol=1e-9)
+
+
+def test_correlations_that_are_mostly_rounding_are_warned_about():
+    covariance = tensor([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
+    with pytest.warns(RuntimeWarning, match="mostly rounding"):
+        gaussian, info = expectation_propagation(torch.zeros(3).double(), covariance, tensor([0.5]))
+    assert info.jitter > 0.1
+    assert gaussian.mean.isfinite().all()
+    assert (gaussian.variance > 0).all()

@@ -100,3 +100,13 @@ def test_unscented_ei_is_the_weighted_sum_over_sigma_points(law, kappa):
 def test_a_negative_kappa_is_refused():
     with pytest.raises(ValueError, match="kappa must be 0 or greater, got -1"):
         UnscentedOptions(-1.0)
+
+
+@pytest.mark.parametrize("prepare", [prepare_ei, prepare_ei_of_f])
+def test_a_small_variance_at_the_data_is_neither_raised_nor_called_negative(prepare):
+    """GPyTorch raises variances below 1e-10, with a warning, which would be an error here."""
+    gp = random_model(0, 2, 8, noise_variance=torch.full((8,), 1e-11, dtype=torch.double))
+    core = RobustPosterior.from_model(gp, Normal(1e-9)).core
+    ei = prepare(core, unit_box(2), generator(), EIOptions())
+    assert core.moments(core.X).v_g.max() < 1e-10
+    assert ei.value(core.X).isfinite().all()

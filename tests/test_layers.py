@@ -18,7 +18,7 @@ RANKS = [
     {"methods"},
     {"suggest", "recommend"},
     {"initial", "named_noise", "record", "surroundings"},
-    {"history", "deviations", "resumed", "side_by_side"},
+    {"history", "deviations", "resumed", "rows", "side_by_side"},
     {"optimizer"},
     {"views"},
     {"page", "plot"},

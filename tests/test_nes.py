@@ -316,3 +316,25 @@ def test_single_precision_queries_get_single_precision_answers():
     gp, bounds = raw_units_model()
     acq = NoisyInputEntropySearch(gp, Normal([3.0, 0.05]), bounds)
     assert acq(bounds[:1, None].float()).dtype == torch.float32
+
+
+def test_a_point_that_is_evaluated_twice_has_one_constraint():
+    """Two values with twice the noise say the same as one: so do their constraints."""
+    X, y = uniform(7, 2, seed=4), normal(7, seed=5)
+    noise = torch.full_like(y, 0.01)
+    once = model(X, y, kernel("se", [0.4, 0.4], 1.0), noise)
+    twice = model(
+        torch.cat([X, X]),
+        torch.cat([y, y]),
+        kernel("se", [0.4, 0.4], 1.0),
+        torch.cat([noise] * 2) * 2,
+    )
+    values, x = tensor([0.0, 1.0]), uniform(30, 2, seed=6)  # the highest value is 1.9
+    one, two = (
+        NoisyInputEntropySearch(gp, Normal(0.1), unit_box(2), max_values=values)
+        for gp in (once, twice)
+    )
+    assert one.info.sites == two.info.sites
+    expected, given = one.conditioned(x), two.conditioned(x)
+    torch.testing.assert_close(given.m_g, expected.m_g, rtol=0, atol=1e-8)
+    torch.testing.assert_close(given.v_g, expected.v_g, rtol=0, atol=1e-8)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import meseta.optimizer
-from meseta import Normal, Optimizer, Uniform
+from meseta import Int, Normal, Optimizer, Uniform
 from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.initial import default_num
 from meseta.recommend import nominal, recommend
@@ -624,3 +624,50 @@ def test_a_design_can_be_perturbed_as_it_will_be_in_use():
     assert again == drawn.to_dict("records")
     with pytest.raises(ValueError, match="rate"):
         optimizer.perturbed({"x": 0.5}, 3)
+
+
+@pytest.mark.parametrize("initial", ["sobol", "uniform"])
+@pytest.mark.parametrize(
+    "space",
+    [{"x": (0.0, 1.0), "y": (1.0, 3.0)}, {"x": (0.0, 1.0), "k": Int(1, 4)}, {"k": Int(1, 7)}],
+    ids=["box", "mixed", "finite"],
+)
+def test_many_points_at_once_are_those_of_one_at_a_time(space, initial):
+    at_once, one_by_one = (Optimizer(space, initial=initial, seed=3) for _ in range(2))
+    designs = at_once.ask(140)  # more than a block of the sequence
+    assert designs == [one_by_one.ask() for _ in range(140)]
+    assert at_once.trials == one_by_one.trials
+    if "x" in space:
+        assert len({tuple(design.values()) for design in designs}) == 140
+    else:
+        assert {design["k"] for design in designs[:7]} == set(range(1, 8))
+
+
+def test_asking_and_telling_many_converts_each_design_a_few_times(monkeypatch):
+    """Each step once converted all designs again, which is quadratic."""
+    num, calls = 150, []
+    to_columns = Space.to_columns
+
+    def counted(self, params):
+        calls.append(params)
+        return to_columns(self, params)
+
+    monkeypatch.setattr(Space, "to_columns", counted)
+    optimizer = Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)})
+    designs = optimizer.ask(num)
+    assert len(calls) <= 3 * num
+    calls.clear()
+    for design in designs:
+        optimizer.tell(design, 0.0)
+    assert len(calls) <= 3 * num
+
+
+def test_a_given_point_that_was_carried_out_otherwise_is_not_asked_for_again():
+    given = [{"x": 0.5}, {"x": 0.9}, {"x": 0.5}]
+    optimizer = Optimizer({"x": (0.0, 1.0)}, initial=given)
+    first = optimizer.ask()
+    optimizer.tell({"x": 0.504}, 1.0)
+    assert first == {"x": 0.5}
+    assert optimizer.ask() == {"x": 0.9}
+    optimizer.tell({"x": 0.9}, 2.0)
+    assert optimizer.ask() not in given

@@ -82,3 +82,19 @@ def test_info_says_how_many_paths_it_took():
 def test_too_few_samples_are_refused():
     with pytest.raises(ValueError, match="at least 2"):
         RejectionOptions(num_accepted=1)
+
+
+def test_a_maximum_below_which_no_path_stays_is_warned_about(monkeypatch):
+    """All paths stand for such a value, so that it tells nothing: that must not go unseen."""
+
+    def none_below(paths, g_star, bounds, generator):
+        below = torch.ones(len(g_star), len(paths.update), dtype=torch.bool)
+        below[0] = False
+        return below
+
+    monkeypatch.setattr("meseta.acquisition.rejection.maxima_below", none_below)
+    options = RejectionOptions(num_max_values=2, num_accepted=20)
+    with pytest.warns(RuntimeWarning, match="for 1 of 2 values"):
+        rs = prepare_rejection(core_of(2, 5, Normal(0.1)), unit_box(2), generator(), options)
+    assert rs.info.unconditioned == 1
+    assert rs.value(torch.rand(3, 2, dtype=torch.double, generator=generator())).isfinite().all()

@@ -1,5 +1,7 @@
 """The joint posterior of f and g, held against BoTorch's own posterior of f at perturbed points."""
 
+from dataclasses import fields, replace
+
 import numpy as np
 import pytest
 import torch
@@ -13,6 +15,8 @@ from numpy.polynomial.legendre import leggauss
 from gp_models import SHAPES, kernel, log_uniform, model, normal, random_model, tensor, uniform
 from meseta import Independent, Normal, Uniform
 from meseta.gp import RobustPosterior
+from meseta.gp.clamped import Clamped
+from meseta.kernels import SmoothedKernel
 
 
 def nodes_of(law, d, num):
@@ -225,3 +229,32 @@ def test_no_noise_at_all_is_f_exactly():
     )
     assert torch.equal(moments.m_g, moments.m_f)
     assert torch.equal(moments.v_g, moments.v_f)
+
+
+class TooSmall(SmoothedKernel):
+    """A kernel whose k_g(x, x) does not belong to its k_f and k_gf."""
+
+    def at_same_point(self, x):
+        k_gf, k_g = super().at_same_point(x)
+        return k_gf, 0.5 * k_g
+
+
+def test_a_negative_variance_is_warned_about_by_name_and_recorded():
+    core = RobustPosterior.from_model(random_model(0, 1, 6), Normal(0.05)).core
+    parts = {field.name: getattr(core.kernel, field.name) for field in fields(core.kernel)}
+    wrong = replace(core, kernel=TooSmall(**parts), clamped=Clamped(tensor(1.0)))
+    with pytest.warns(RuntimeWarning, match=r"Var\[g\(x\)\] came out negative"):
+        moments = wrong.moments(core.X)
+    assert (moments.v_g > 0).all()
+    assert set(wrong.clamped.lowest) == {"Var[g(x)]"}
+    # half of the prior variance is missing, and the data leave almost nothing of it
+    assert wrong.clamped.lowest["Var[g(x)]"] == pytest.approx(-1.0, abs=0.1)
+    wrong.moments(core.X)  # once is enough: a warning would be an error here
+
+
+def test_rounding_at_the_data_is_no_negative_variance():
+    gp = random_model(0, 2, 20, lengthscale=0.6, noise_variance=1e-12)
+    robust = RobustPosterior.from_model(gp, Normal(1e-6))
+    moments = robust.core.moments(robust.core.X)
+    assert (moments.v_g > 0).all()
+    assert not robust.core.clamped.lowest

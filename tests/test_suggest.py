@@ -2,15 +2,18 @@
 
 import json
 import math
+import warnings
 from pathlib import Path
 
 import pytest
 import torch
+from botorch.optim.fit import fit_gpytorch_mll_scipy
 
 from gp_models import normal, tensor, uniform, unit_box
 from meseta import Independent, Normal, Uniform
 from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.gp.fit import Hyperparameters
+from meseta.gp.thinning import thinned
 from meseta.problems import get
 from meseta.recommend import nominal, recommend
 from meseta.suggest import suggest
@@ -137,16 +140,133 @@ def test_the_loop_finds_the_plateau_and_not_the_needle():
     assert exact.item() == pytest.approx(1.0420977, abs=1e-4)
 
 
-def test_a_fit_that_starts_on_a_plateau_is_repeated():
-    """At the least noise variance the posterior of the hyper-parameters is flat."""
+def stuck_fit():
+    """Data, and hyper-parameters at the least noise variance, where a fit once stayed."""
     told = json.loads((DATA / "stuck_fit.json").read_text())
     X, y = torch.tensor(told["x"]).double()[:, None], torch.tensor(told["y"]).double()
     bounds = torch.as_tensor(get("rkhs").bounds)
+    return X, y, bounds, hyperparameters(0.0711, 0.8, 1.0000006e-8)
+
+
+def hyperparameters(lengthscale, outputscale, noise_variance, mean=0.0):
+    values = (outputscale, noise_variance, mean)
+    return Hyperparameters(tensor([lengthscale]), *(tensor(value) for value in values))
+
+
+@pytest.mark.parametrize("silent", [True, False])
+def test_a_fit_does_not_stay_at_the_least_noise_variance(silent, monkeypatch):
+    """Neither where the optimiser underneath warns, nor where it does not."""
+
+    def without_warnings(mll, **options):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return fit_gpytorch_mll_scipy(mll, **options)
+
+    if silent:
+        monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", without_warnings)
+    X, y, bounds, stuck = stuck_fit()
     _, cold = fit_surrogate(X, y, bounds)
-    stuck = Hyperparameters(
-        *(torch.tensor(v).double() for v in ([0.0711], 0.8, 1.0000006e-8)),
-        cold.hyperparameters.mean,
-    )
     _, info = fit_surrogate(X, y, bounds, previous=stuck)
     assert info.log_posterior == pytest.approx(cold.log_posterior, abs=1e-3)
     assert info.warm
+    assert info.slope < 1e-2
+
+
+def test_a_fit_that_stops_short_is_repeated_from_a_better_start(monkeypatch):
+    X, y, bounds, stuck = stuck_fit()
+    _, cold = fit_surrogate(X, y, bounds)
+    calls = []
+
+    def stops_at_once(mll, **options):
+        calls.append(mll)
+        limit = {"maxiter": 0} if len(calls) == 1 else {}
+        return fit_gpytorch_mll_scipy(mll, options=limit, **options)
+
+    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", stops_at_once)
+    model, info = fit_surrogate(X, y, bounds, previous=stuck)
+    assert info.repeated
+    assert any("repeated" in message for message in info.messages)
+    assert info.log_posterior == pytest.approx(cold.log_posterior, abs=1e-3)
+    fitted = model.covar_module.base_kernel.lengthscale.detach().flatten()
+    torch.testing.assert_close(fitted, info.hyperparameters.lengthscale)
+
+
+def test_a_fit_that_fails_from_one_start_succeeds_from_another(monkeypatch):
+    X, y, bounds, stuck = stuck_fit()
+    calls = []
+
+    def fails_first(mll, **options):
+        calls.append(mll)
+        if len(calls) == 1:
+            raise RuntimeError("singular")
+        return fit_gpytorch_mll_scipy(mll, **options)
+
+    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", fails_first)
+    _, info = fit_surrogate(X, y, bounds, previous=stuck)
+    assert info.repeated
+    assert math.isfinite(info.log_posterior)
+    assert any("singular" in message for message in info.messages)
+
+
+def test_a_fit_that_always_fails_warns_and_keeps_the_best_start(monkeypatch):
+    def fails(mll, **options):
+        raise RuntimeError("singular")
+
+    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", fails)
+    X, y, bounds, start = stuck_fit()
+    with pytest.warns(RuntimeWarning, match="fit failed"):
+        _, info = fit_surrogate(X, y, bounds, previous=start)
+    assert math.isnan(info.slope)
+    # 0.2 is the usual lengthscale, with half of which the log posterior is highest
+    torch.testing.assert_close(info.hyperparameters.lengthscale, tensor([0.1]))
+    assert info.log_posterior > 0
+
+
+def test_a_fit_that_has_not_converged_says_so(monkeypatch):
+    def stops_at_once(mll, **options):
+        return fit_gpytorch_mll_scipy(mll, options={"maxiter": 0}, **options)
+
+    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", stops_at_once)
+    X, y, bounds, _ = stuck_fit()
+    _, info = fit_surrogate(X, y, bounds)
+    assert info.slope > 0.05
+    assert any("not converged" in message for message in info.messages)
+
+
+@pytest.mark.parametrize("noise_variance", [None, 1e-4])
+def test_hyperparameters_of_many_values_come_from_some_and_the_model_has_all(
+    noise_variance, monkeypatch
+):
+    monkeypatch.setattr("meseta.gp.fit.MOST_FITTED", 60)
+    X = uniform(150, 2, seed=0)
+    y = 100 + 7 * torch.sin(4 * X).sum(-1) + 0.01 * normal(150, seed=1)
+    model, info = fit_surrogate(X, y, unit_box(2), noise_variance=noise_variance)
+    assert info.num_fitted == 60
+    posterior = RobustPosterior.from_model(model, Normal(0.0))
+    assert len(posterior.core.y) == 150
+    x = uniform(50, 2, seed=2)
+    # the truth; 0.01 is the scatter of a value
+    error = posterior.joint(x).m_f - (100 + 7 * torch.sin(4 * x).sum(-1))
+    assert error.abs().max() < 0.05
+    monkeypatch.setattr("meseta.gp.fit.MOST_FITTED", 150)
+    _, whole = fit_surrogate(X, y, unit_box(2), noise_variance=noise_variance)
+    assert whole.num_fitted == 150
+    ratio = info.hyperparameters.lengthscale / whole.hyperparameters.lengthscale
+    assert ((ratio > 0.7) & (ratio < 1.4)).all()
+
+
+def test_thinned_points_are_spread_with_neighbours():
+    clusters = torch.cat([uniform(40, 2, seed=0) * 0.01 + corner for corner in corners()])
+    chosen = thinned(clusters, 8)
+    assert len(chosen.unique()) == 8
+    # two of each cluster: one that is spread, and its neighbour
+    assert (chosen // 40).bincount().tolist() == [2, 2, 2, 2]
+    assert torch.equal(thinned(clusters, 1000), torch.arange(160))
+
+
+def corners():
+    return tensor([[0.0, 0.0], [0.9, 0.0], [0.0, 0.9], [0.9, 0.9]])
+
+
+def test_thinning_takes_repeated_points_too():
+    assert len(thinned(torch.zeros(30, 2, dtype=torch.double), 7).unique()) == 7

@@ -178,7 +178,7 @@ class Domain:
             iterations = along.iterations
         held = partial(climb_along, self.continuous)
         ends = held(every, start)
-        hopping = ends.value.topk(min(ENDS, len(start))).indices if compete else every
+        hopping = _ranked(ends.value)[:ENDS] if compete else every
         hopped = self._hop(objective, held, ends, hopping, stragglers, value_tolerance)
         return hopped._replace(iterations=iterations + hopped.iterations)
 
@@ -200,7 +200,7 @@ class Domain:
             near = self._neighbours(x[hopping])
             h, k, d = near.shape
             heights = _heights(objective, hopping.repeat_interleave(k), near.flatten(0, 1))
-            tried = heights.view(h, k).topk(min(TRIED, k)).indices
+            tried = _ranked(heights.view(h, k))[:, :TRIED]
             start = near.gather(1, tried[:, :, None].expand(-1, -1, d)).flatten(0, 1)
             climbed = climb(hopping.repeat_interleave(tried.shape[1]), start)
             iterations += climbed.iterations
@@ -248,6 +248,11 @@ class Domain:
             ends = self.bounds[:, part.columns]
             number = number * part.count + part.nearest(x[:, part.columns], ends)
         return number
+
+
+def _ranked(values: Float[Tensor, "*m k"]) -> Int[Tensor, "*m k"]:
+    """Highest first, and equals in their order; topk takes any of them."""
+    return values.sort(dim=-1, descending=True, stable=True).indices
 
 
 @torch.no_grad()

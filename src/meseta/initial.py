@@ -60,15 +60,17 @@ def _default_num(space: Space) -> int:
     return min(num, domain.combinations) if domain.finite else num
 
 
-def spread_point(spread: Spread, space: Space, index: int, seed: int) -> Float[Tensor, " d"]:
-    """Point number `index` of the sequence that `seed` gives, in the box."""
+def spread_points(
+    spread: Spread, space: Space, start: int, num: int, seed: int
+) -> Float[Tensor, "num d"]:
+    """Points number start, ..., start + num - 1 of the sequence that `seed` gives, in the box."""
     domain = space.domain
     if spread == "sobol":
-        return domain.sobol_sequence(index, 1, seed)[0]
+        return domain.sobol_sequence(start, num, seed)
     generator = torch.Generator().manual_seed(seed)
-    shape = index + 1, domain.num_coordinates
+    shape = start + num, domain.num_coordinates
     unit = torch.rand(*shape, generator=generator, dtype=torch.double)
-    return domain.placed(unit[index:])[0]
+    return domain.placed(unit[start:])
 
 
 def _read_given(initial: object, space: Space) -> tuple[Design, ...]:

@@ -16,16 +16,18 @@ from meseta.deviations import deviations
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.history import columns, history
-from meseta.initial import Initial, read_initial, spread_point
+from meseta.initial import Initial, read_initial, spread_points
 from meseta.methods import DEFAULT_METHOD
 from meseta.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
+from meseta.parameters import Value
 from meseta.recommend import Optimum
 from meseta.recommend import nominal as nominal_optimum
 from meseta.recommend import recommend as robust_optimum
 from meseta.record import Origin, Recommendation, Record, Trial
 from meseta.resumed import read_record
+from meseta.rows import Distinct, Rows
 from meseta.space import Design, Params, Ranges, Space
 from meseta.suggest import SuggestInfo, suggest
 from meseta.surroundings import Surroundings
@@ -41,6 +43,7 @@ SAME = 1e-4
 RECOGNISED = 1e-2
 SEEDS = 2**63 - 1  # as many as random generators take
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
+BLOCK = 128  # points of the sequence that are computed in one go
 
 
 class Fitted(NamedTuple):
@@ -111,7 +114,8 @@ class Optimizer:
         self.noise_variance = _read_variance(noise_variance)
         self.info: SuggestInfo | None = None  # behind the last point of the method
         self._record = Record()
-        self._rows: dict[int, tuple[Trial, list[float]]] = {}  # columns of trials, by number
+        self._rows = Rows(self.space)
+        self._block: tuple[int, Float[Tensor, "block d"]] | None = None  # of the sequence
         self._fitted: Fitted | None = None  # until the next value is told
         self._previous: Hyperparameters | None = None
 
@@ -139,7 +143,7 @@ class Optimizer:
     @property
     def has_values(self) -> bool:
         """Whether there is anything to recommend by."""
-        return bool(self._record.complete)
+        return any(trial.state == "complete" for trial in self._record.trials)
 
     @property
     def posterior(self) -> RobustPosterior:
@@ -183,10 +187,10 @@ class Optimizer:
         unless there is no other design.
         """
         if n is None:
-            return self._ask()
+            return self._ask(1)[0]
         before = self._record, self._previous, self.info
         try:
-            return [self._ask() for _ in range(read_count("n", n))]
+            return self._ask(read_count("n", n))
         except BaseException:
             # what was not handed out is not pending
             self._record, self._previous, self.info = before
@@ -231,11 +235,12 @@ class Optimizer:
             seed: Of everything random from here on; None: as it was.
         """
         other = copy(self)
-        other._rows = {}
+        other._rows, other._block = Rows(self.space), None
         other._record = read_record(trials, self.space, self.surroundings)
         if other._record.complete != self._record.complete:
             other._fitted = None
         other._previous, other.info = None, None
+        other._rows, other._block = Rows(self.space), None
         if seed is not None:
             other.seed = read_count("seed", seed, least=0, most=SEEDS)
         return other
@@ -273,46 +278,81 @@ class Optimizer:
         z = perturbed(self.law, x.expand(read_count("n", n), -1), generator)
         return [self.space.to_values(row) for row in z]
 
-    def _ask(self) -> Design:
-        params, origin = self._next()
-        self._record = self._record.with_asked(params, origin)
-        return self.surroundings.without(params, self.surroundings.observed)
+    def _ask(self, n: int) -> list[Design]:
+        before = len(self._record.trials)
+        self._record = self._record.with_asked(self._given_left()[:n], "given")
+        while (left := n - len(self._record.trials) + before) > 0:
+            # without any value all points are spread, and in any case the first ones
+            early = self.initial.num - len(self._record.trials) if self.has_values else left
+            designs, origin = self._next(min(left, early))
+            self._record = self._record.with_asked(designs, origin)
+        return [
+            self.surroundings.without(trial.params, self.surroundings.observed)
+            for trial in self._record.trials[before:]
+        ]
 
-    def _next(self) -> tuple[Design, Origin]:
-        trials = self._record.trials
-        known = [trial.params for trial in trials]
-        for params in self.initial.given:
-            if params not in known:
-                return params, "given"
-        if len(trials) >= self.initial.num and self.has_values:
+    def _given_left(self) -> list[Design]:
+        """The given points that nobody has asked for or told yet, each once."""
+        if not self.initial.given:
+            return []
+
+        def values(params: Design) -> tuple[Value, ...]:
+            return tuple(params[name] for name in self.space.names)
+
+        # a point that was carried out otherwise was asked for all the same
+        known = {values(trial.planned or trial.params) for trial in self._record.trials}
+        known |= {values(trial.params) for trial in self._record.trials}
+        left = {values(params): params for params in self.initial.given}
+        return [params for key, params in left.items() if key not in known]
+
+    def _next(self, early: int) -> tuple[list[Design], Origin]:
+        """So many points that are spread over the box; none: one point of the method."""
+        if early <= 0:
             params = self._suggest()
-            if self._is_apart(params, self._record.busy):
-                return params, "method"
-        return self._space_filling(), "space-filling"
+            if self._is_apart(params, self._points(self._record.busy)):
+                return [params], "method"
+        return self._space_filling(max(1, early)), "space-filling"
 
-    def _space_filling(self) -> Design:
-        """The next point of the sequence that is another experiment than all pending and failed.
+    def _space_filling(self, num: int) -> list[Design]:
+        """The next points of the sequence that are other experiments than all pending and failed.
 
-        Where points can coincide it is one that was not evaluated either, if there is any.
+        Where points can coincide they are ones that were not evaluated either, if there are any.
         """
+        trials = self._record.trials
+        busy, known = (Distinct(self._points(some)) for some in (self._record.busy, trials))
+        designs: list[Design] = []
+        for index in range(len(trials), len(trials) + num):
+            params = self._free_point(index, busy, known)
+            row = torch.tensor(self.space.to_columns(params), dtype=torch.double)
+            busy.add(row)
+            known.add(row)
+            designs.append(params)
+        return designs
+
+    def _free_point(self, index: int, busy: Distinct, known: Distinct) -> Design:
         other: Design | None = None
-        for params in self._sequence():
-            if self._is_apart(params, self._record.busy):
-                if not self.space.domain.discrete or self._is_apart(params, self._record.trials):
+        for params in self._sequence(index):
+            if self._is_apart(params, busy.rows):
+                if not self.space.domain.discrete or self._is_apart(params, known.rows):
                     return params
                 other = other or params
         return other or params
 
-    def _sequence(self) -> Iterator[Design]:
-        """Points spread over the box, ever more; then all designs there are, if these are few."""
-        first = len(self._record.trials)
+    def _sequence(self, first: int) -> Iterator[Design]:
+        """Points spread over the box from number `first` on; then all designs, if these are few."""
         for index in range(first, first + ATTEMPTS):
-            yield self.space.to_params(
-                spread_point(self.initial.spread, self.space, index, self.seed)
-            )
+            yield self.space.to_params(self._spread_point(index))
         domain = self.space.domain
         if domain.finite and domain.combinations <= ATTEMPTS:
             yield from map(self.space.to_params, domain.every())
+
+    def _spread_point(self, index: int) -> Float[Tensor, " d"]:
+        """Point number `index` of the sequence; a block of it is kept."""
+        block, place = divmod(index, BLOCK)
+        if self._block is None or self._block[0] != block:
+            points = spread_points(self.initial.spread, self.space, block * BLOCK, BLOCK, self.seed)
+            self._block = block, points
+        return self._block[1][place]
 
     def _suggest(self) -> Design:
         busy, domain, fitted = self._points(self._record.busy), self.space.domain, None
@@ -344,23 +384,14 @@ class Optimizer:
         return self._points(complete), torch.tensor(values, dtype=torch.double)
 
     def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
-        rows = [self._row(trial) for trial in trials]
-        return torch.tensor(rows, dtype=torch.double).reshape(-1, self.space.num_columns)
-
-    def _row(self, trial: Trial) -> list[float]:
-        """The columns of a trial, computed once: each step looks at all trials."""
-        kept = self._rows.get(trial.number)
-        if kept is None or kept[0] is not trial:
-            kept = trial, self.space.to_columns(trial.params)
-            self._rows[trial.number] = kept
-        return kept[1]
+        return self._rows.of(trials)
 
     def _recognised(self, params: Design) -> int | None:
         """The number of the pending trial that these params are meant to be."""
         pending = self._record.pending
         if not pending:
             return None
-        distance = self._distances(pending, params)
+        distance = self._distances(self._points(pending), params)
         nearest = int(distance.argmin())
         return pending[nearest].number if distance[nearest] <= RECOGNISED else None
 
@@ -374,14 +405,14 @@ class Optimizer:
             )
         return read_count("trial", number, least=0)
 
-    def _is_apart(self, params: Design, trials: tuple[Trial, ...]) -> bool:
+    def _is_apart(self, params: Design, rows: Float[Tensor, "n d"]) -> bool:
         """Whether it is another experiment than all of those."""
-        return bool((self._distances(trials, params) > SAME).all())
+        return bool((self._distances(rows, params) > SAME).all())
 
-    def _distances(self, trials: tuple[Trial, ...], params: Design) -> Float[Tensor, " n"]:
-        """From each trial: the largest difference in what can be set, see `Space.apart`."""
+    def _distances(self, rows: Float[Tensor, "n d"], params: Design) -> Float[Tensor, " n"]:
+        """From each row: the largest difference in what can be set, see `Space.apart`."""
         x = torch.tensor(self.space.to_columns(params), dtype=torch.double)
-        apart = self.space.apart(self._points(trials), x)
+        apart = self.space.apart(rows, x)
         return apart.masked_fill(~self.surroundings.settable, 0.0).amax(-1)
 
     def _in_user_sign(self, optimum: Optimum) -> Recommendation:

@@ -1,5 +1,6 @@
 """The record of a run: its trials, the order of their values, what was recommended after each."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -60,9 +61,10 @@ class Record:
         """Pending and failed: points that have no value and are not to be asked for again."""
         return tuple(trial for trial in self.trials if trial.state != "complete")
 
-    def with_asked(self, params: Design, origin: Origin) -> "Record":
-        trial = Trial(len(self.trials), params, None, "pending", origin)
-        return replace(self, trials=(*self.trials, trial))
+    def with_asked(self, designs: Sequence[Design], origin: Origin) -> "Record":
+        numbered = enumerate(designs, start=len(self.trials))
+        asked = (Trial(number, params, None, "pending", origin) for number, params in numbered)
+        return replace(self, trials=(*self.trials, *asked))
 
     def with_told(
         self,

@@ -5,10 +5,11 @@ from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from torch import Tensor
 
-from meseta.gp.joint import FLOOR, JointMoments, JointPosterior
+from meseta.gp.clamped import FLOOR
+from meseta.gp.joint import JointMoments, JointPosterior
 from meseta.inference import (
     EPInfo,
     TruncatedGaussian,
@@ -63,7 +64,8 @@ def given_max(posterior: JointPosterior, g_star: Float[Tensor, " k"]) -> GivenMa
     X = posterior.X
     moments, c = posterior.moments_and_whitened(X)
     _, prior = posterior.kernel.at_same_point(X)
-    uncertain = moments.v_g > CERTAIN * prior
+    # repeated points have one constraint: EP would count it several times, and be off by a tenth
+    uncertain = (moments.v_g > CERTAIN * prior) & _first_of_equals(X)
     lowest = g_star.min()
     active = uncertain & (lowest - moments.m_g < INACTIVE * moments.v_g.sqrt())
     while True:
@@ -74,6 +76,14 @@ def given_max(posterior: JointPosterior, g_star: Float[Tensor, " k"]) -> GivenMa
         if not woken.any():
             return state
         active = active | woken
+
+
+def _first_of_equals(X: Float[Tensor, "n d"]) -> Bool[Tensor, " n"]:
+    """Which rows are not repetitions of an earlier one."""
+    _, group = X.unique(dim=0, return_inverse=True)
+    row = torch.arange(len(X))
+    first = torch.full_like(row, len(X)).scatter_reduce(0, group, row, "amin")
+    return first[group] == row
 
 
 def _with_sites(posterior: JointPosterior, g_star: Tensor, sites: Tensor, V: Tensor) -> GivenMax:
@@ -93,6 +103,8 @@ def _given_sites(
     # C = k_g(X, x) - V'c, in the units of EP; v_0 = v_g - C'W C, m_0 = m_g + C'u
     C = (state.k_g_sites(x) - c @ state.V.mT) / state.truncated.scale
     removed = (state.truncated.root @ C.mT).square().sum(-2)
+    _, prior = state.posterior.kernel.at_same_point(x)
+    state.posterior.clamped.note("Var[g(x)] given g*", before.v_g - removed, prior)
     removed = torch.minimum(removed, (1 - FLOOR) * before.v_g)
     return before.m_g + state.truncated.shift @ C.mT, before.v_g - removed, removed
 

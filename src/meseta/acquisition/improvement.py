@@ -6,10 +6,12 @@ from typing import NamedTuple
 import torch
 from botorch.acquisition.acquisition import AcquisitionFunction
 from botorch.acquisition.analytic import LogExpectedImprovement, UpperConfidenceBound
+from gpytorch.settings import min_variance
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.domain import Box
+from meseta.gp.clamped import FLOOR
 from meseta.gp.incumbent import Incumbent, maximize_mean
 from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior
@@ -48,6 +50,7 @@ class IncumbentInfo(NamedTuple):
 
     incumbent: Incumbent
     jitter: float  # added to the diagonal of the data's covariance
+    clamped: dict[str, float]  # variances that were negative by more than rounding, so far
 
     def raw(self, units: Units) -> "IncumbentInfo":
         return self._replace(incumbent=self.incumbent.raw(units))
@@ -62,7 +65,9 @@ class Improvement:
     info: IncumbentInfo
 
     def value(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
-        return self.acquisition(x[:, None, :])
+        # GPyTorch would raise variances below 1e-10, and call them negative
+        with min_variance(double_value=FLOOR):
+            return self.acquisition(x[:, None, :])
 
 
 def prepare_ei(
@@ -105,7 +110,7 @@ def _improvement(
     incumbent: Incumbent,
     generator: torch.Generator,
 ) -> Improvement:
-    info = IncumbentInfo(incumbent, posterior.jitter)
+    info = IncumbentInfo(incumbent, posterior.jitter, posterior.clamped.lowest)
     return Improvement(acquisition, around(incumbent.x, posterior, generator), info)
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from meseta.acquisition.prepared import RobustAcquisition
 from meseta.domain import Box, Domain, as_domain
 from meseta.gp.incumbent import Incumbent, maximize_mean
-from meseta.gp.joint import FLOOR, JointPosterior
+from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, MaximaOptions, sample_maxima
 from meseta.gp.surrogate import Units
 from meseta.inference.envelope import log_expected_gain
@@ -35,6 +35,7 @@ class KGInfo(NamedTuple):
     incumbent: Incumbent
     maxima: Maxima  # of the sampled paths, in the model's units
     jitter: float  # added to the diagonal of the data's covariance
+    clamped: dict[str, float]  # variances that were negative by more than rounding, so far
 
     def raw(self, units: Units) -> "KGInfo":
         return self._replace(incumbent=self.incumbent.raw(units))
@@ -62,7 +63,7 @@ class KnowledgeGradient:
         posterior = self.posterior
         a = posterior.whiten(posterior.kernel.k_f(x, posterior.X))
         prior = posterior.kernel.prior_variance
-        v_f = (prior - a.square().sum(-1)).clamp_min(FLOOR * prior)
+        v_f = posterior.clamped.sound("Var[f(x)]", prior - a.square().sum(-1), prior)
         covariance = posterior.kernel.k_gf(self.A, x).mT - a @ self.c.mT
         return covariance / (v_f + posterior.observation_variance).sqrt()[:, None]
 
@@ -93,7 +94,7 @@ def prepare_knowledge_gradient(
         mean=posterior.mean_g(A),
         c=posterior.whiten(posterior.k_gf_data(A)),
         starts=torch.cat([incumbent.x[None], maxima.x]),
-        info=KGInfo(incumbent, maxima, posterior.jitter),
+        info=KGInfo(incumbent, maxima, posterior.jitter, posterior.clamped.lowest),
     )
 
 

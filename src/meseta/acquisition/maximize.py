@@ -11,6 +11,8 @@ from meseta.domain import Box, as_domain
 
 NUM_RESTARTS = 10
 RAW_SAMPLES = 256
+# Values that differ by less, relative to the largest, are equal.
+ROUNDING = 1e-14
 
 
 class MaximizeInfo(NamedTuple):
@@ -70,7 +72,7 @@ def _boltzmann(values: Tensor, num: int, generator: torch.Generator) -> Tensor:
     The spread is that of the better half: logarithms of a gain have no bottom.
     """
     spread = values[values >= values.median()].std(correction=0)
-    if not spread > 0:
+    if not spread > ROUNDING * values.abs().max():
         return torch.arange(num)
     weights = ((values - values.max()) / spread).exp().clamp_min(1e-12)
     chosen = torch.multinomial(weights, num, generator=generator)

@@ -21,6 +21,7 @@ class MESInfo(NamedTuple):
     max_values: Float[Tensor, " k"]
     maxima: Maxima  # of the sampled paths, in the model's units
     jitter: float  # added to the diagonal of the data's covariance
+    clamped: dict[str, float]  # variances that were negative by more than rounding, so far
 
     def raw(self, units: Units) -> "MESInfo":
         return self._replace(max_values=units.y_to_raw(self.max_values))
@@ -52,4 +53,9 @@ def prepare_mes(
     """The same samples of g* as in NES: BoTorch's MES would seek maxima on a set of candidates."""
     maxima = sample_maxima(posterior, bounds, generator, options)
     g_star = percentile_values(maxima.value, options.num_max_values)
-    return MES(posterior, g_star, maxima.x, MESInfo(g_star, maxima, posterior.jitter))
+    return MES(
+        posterior,
+        g_star,
+        maxima.x,
+        MESInfo(g_star, maxima, posterior.jitter, posterior.clamped.lowest),
+    )

@@ -53,6 +53,7 @@ class NESInfo(NamedTuple):
     ep: EPInfo
     sites: int  # data points whose constraint g(x_i) <= g* counts
     jitter: float  # added to the diagonal of the data's covariance
+    clamped: dict[str, float]  # variances that were negative by more than rounding, so far
 
     def raw(self, units: Units) -> "NESInfo":
         return self._replace(max_values=units.y_to_raw(self.max_values))
@@ -85,7 +86,9 @@ def prepare_nes(
 
 def _given(posterior: JointPosterior, g_star: Tensor, starts: Tensor, maxima: Maxima | None) -> NES:
     state = given_max(posterior, g_star)
-    info = NESInfo(g_star, maxima, state.info, len(state.sites), posterior.jitter)
+    info = NESInfo(
+        g_star, maxima, state.info, len(state.sites), posterior.jitter, posterior.clamped.lowest
+    )
     return NES(state, starts, info)
 
 

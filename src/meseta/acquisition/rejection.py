@@ -1,6 +1,7 @@
 """NES-RS: Noisy-Input Entropy Search by rejection sampling (paper, Sec. 3.2.1)."""
 
 import math
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -42,7 +43,9 @@ class RejectionInfo(NamedTuple):
     maxima: Maxima  # of the sampled paths, in the model's units
     drawn: int  # paths
     accepted: tuple[int, ...]  # of them, for each g*
+    unconditioned: int  # values of g* for which too few were accepted, and all paths stand
     jitter: float  # added to the diagonal of the data's covariance
+    clamped: dict[str, float]  # variances that were negative by more than rounding, so far
 
     def raw(self, units: Units) -> "RejectionInfo":
         return self._replace(max_values=units.y_to_raw(self.max_values))
@@ -91,8 +94,17 @@ def prepare_rejection(
         if below.sum(-1).min() >= wanted or drawn >= MOST_PATHS * wanted:
             break
         drawn = min(2 * drawn, MOST_PATHS * wanted)
-    if below.sum(-1).min() < 2:
-        below = below | (below.sum(-1, keepdim=True) < 2)  # nothing is known to be excluded
+    too_few = below.sum(-1) < 2
+    unconditioned = int(too_few.sum())
+    if unconditioned:
+        below = below | too_few[:, None]
+        warnings.warn(
+            f"of {drawn} paths fewer than two stay below the sampled maximum g*, for "
+            f"{unconditioned} of {len(g_star)} values of it, which therefore tell nothing about "
+            "the next point; raise num_accepted, or take the method nes-ep",
+            RuntimeWarning,
+            stacklevel=2,
+        )
     chosen = [torch.arange(min(wanted, drawn)), *(_first(row, wanted) for row in below)]
     used, places = torch.cat(chosen).unique(return_inverse=True)
     as_they_come, *accepted = places.split([len(part) for part in chosen])
@@ -103,7 +115,15 @@ def prepare_rejection(
         as_they_come=as_they_come,
         accepted=tuple(accepted),
         starts=maxima.x,
-        info=RejectionInfo(g_star, maxima, drawn, tuple(map(len, accepted)), posterior.jitter),
+        info=RejectionInfo(
+            g_star,
+            maxima,
+            drawn,
+            tuple(map(len, accepted)),
+            unconditioned,
+            posterior.jitter,
+            posterior.clamped.lowest,
+        ),
     )
 
 

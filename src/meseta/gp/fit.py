@@ -2,14 +2,16 @@
 
 import math
 import warnings
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import torch
+from botorch.exceptions.warnings import OptimizationWarning
 from botorch.models import SingleTaskGP
 from botorch.models.transforms import Normalize, Standardize
 from botorch.optim.fit import fit_gpytorch_mll_scipy
-from gpytorch.constraints import GreaterThan
+from gpytorch.constraints import Positive
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.mlls import ExactMarginalLogLikelihood
@@ -20,6 +22,7 @@ from linear_operator.utils.errors import NotPSDError
 from torch import Tensor
 
 from meseta.domain import checked_bounds
+from meseta.gp.thinning import thinned
 from meseta.noise import NoiseLaw
 
 Prior = Literal["default", "paper"]
@@ -32,6 +35,16 @@ NOISE_VARIANCE, NOISE_SPREAD = 1e-5, 3.0
 # A simulator repeats itself to many digits, a laboratory does not.
 MIN_NOISE_VARIANCE = 1e-8
 MIN_LENGTHSCALE = 5e-3
+MIN_OUTPUTSCALE = 1e-4
+# Where the log posterior is looked at to judge a fit: shares of the usual lengthscales, and noise
+# variances. A fit that ends below one of these has stopped short, and is repeated from there.
+PROBED_LENGTHSCALES = (0.5, 1.0, 2.0)
+PROBED_NOISE_VARIANCES = (1e-6, 1e-4, 1e-2)
+# A fit that ends with a larger slope of the log posterior per observation has not converged. It
+# usually ends at 1e-4 or less; 0.05 of an observation changes no suggestion.
+STEEP = 0.05
+# Hyper-parameters are fitted to at most this many values: the cost grows with the cube.
+MOST_FITTED = 500
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +64,9 @@ class FitInfo(NamedTuple):
     log_posterior: float  # of the hyper-parameters, per observation
     iterations: int
     warm: bool  # started from earlier hyper-parameters
+    repeated: bool  # the first fit ended below the log posterior of another start
+    num_fitted: int  # values that the hyper-parameters were fitted to; the model has them all
+    slope: float  # the largest left, of log_posterior along the log of one of them; NaN: it failed
     messages: tuple[str, ...]  # warnings of the libraries underneath, and what was repaired
 
 
@@ -84,26 +100,87 @@ def fit_surrogate(
             "leave it out to have it inferred"
         )
     model = _build(X, y, bounds, noise, prior, noise_variance)
-    if previous is not None:
-        _set(model, previous)
-    messages: list[str] = []
-    value, iterations = _fit(model, messages)
-    if messages and previous is not None:
-        # it may have started where everything is flat, such as at the least noise variance
-        cold = _build(X, y, bounds, noise, prior, noise_variance)
-        again: list[str] = []
-        other, more = _fit(cold, again)
-        iterations, messages = iterations + more, [*messages, *again]
-        if not value >= other:
-            model, value = cold, other
-            messages.append("the fit was repeated from its usual start, and that was better")
+    fitted = model
+    if len(X) > MOST_FITTED:
+        chosen = thinned((X - bounds[0]) / (bounds[1] - bounds[0]), MOST_FITTED)
+        # in the units of the whole: the standardised values, and the noise as it is there
+        noise_share = None if noise_variance is None else float(model.likelihood.noise[0])
+        fitted = _build(
+            X[chosen],
+            model.train_targets[chosen],
+            bounds,
+            noise,
+            prior,
+            noise_share,
+            standardize=False,
+        )
+    inferred = noise_variance is None
+    reached, messages = _best_fit(fitted, previous, inferred)
+    if fitted is not model:
+        _set(model, reached.hyperparameters)
+        model.eval()
     return model, FitInfo(
-        _get(model, inferred=noise_variance is None),
-        value,
-        iterations,
+        reached.hyperparameters,
+        reached.log_posterior,
+        reached.iterations,
         previous is not None,
-        tuple(dict.fromkeys(messages)),  # libraries repeat themselves at every step
+        reached.repeated,
+        len(fitted.train_targets),
+        reached.slope,
+        messages,
     )
+
+
+class _Reached(NamedTuple):
+    """Where a fit ended."""
+
+    hyperparameters: Hyperparameters
+    log_posterior: float
+    slope: float  # NaN: the fit failed, and these are its start
+    iterations: int
+    repeated: bool = False
+
+
+def _best_fit(
+    model: SingleTaskGP, previous: Hyperparameters | None, inferred: bool
+) -> tuple[_Reached, tuple[str, ...]]:
+    """The fit from the previous hyper-parameters or the usual start, judged by its own value.
+
+    A fit that ends below the log posterior of a probe has stopped short: on a plateau, on a lower
+    hill, or in rounding. It is repeated from the highest probe, and the better of the two counts.
+    No warning of a library decides: whether there is one depends on the processor.
+    """
+    usual = _get(model, inferred)
+    messages: list[str] = []
+    reached = _fit(model, previous or usual, inferred, messages)
+    probes = [(_log_posterior(model, probe), probe) for probe in _probes(usual)]
+    highest, probe = max(probes, key=lambda pair: pair[0])
+    if reached.log_posterior < highest:
+        first, again = reached, _fit(model, probe, inferred, messages)
+        if first.log_posterior < again.log_posterior:
+            reached = again
+            messages.append("the fit ended below another start, and was repeated from there")
+        iterations = first.iterations + again.iterations
+        reached = reached._replace(iterations=iterations, repeated=True)
+    if math.isnan(reached.slope):
+        warnings.warn(messages[0], RuntimeWarning, stacklevel=3)
+    elif reached.slope > STEEP:
+        messages.append(f"the fit has not converged: it ended at a slope of {reached.slope:.1g}")
+    _set(model, reached.hyperparameters)
+    model.eval()
+    # libraries repeat themselves at every step
+    return reached, tuple(dict.fromkeys(messages))
+
+
+def _probes(usual: Hyperparameters) -> Iterator[Hyperparameters]:
+    """Structured starts around the usual one: wigglier, smoother, with less and more noise."""
+    for share in PROBED_LENGTHSCALES:
+        lengthscale = share * usual.lengthscale
+        if usual.noise_variance is None:
+            yield replace(usual, lengthscale=lengthscale)
+            continue
+        for noise in PROBED_NOISE_VARIANCES:
+            yield replace(usual, lengthscale=lengthscale, noise_variance=_double(noise))
 
 
 def check_data(X: Tensor, y: Tensor) -> None:
@@ -130,6 +207,7 @@ def _build(
     noise: NoiseLaw | None,
     prior: Prior,
     noise_variance: float | None,
+    standardize: bool = True,
 ) -> SingleTaskGP:
     d = X.shape[1]
     centre, spread = _lengthscale_prior(d, bounds, noise, prior)
@@ -137,10 +215,10 @@ def _build(
         RBFKernel(
             ard_num_dims=d,
             lengthscale_prior=_around(centre, spread),
-            lengthscale_constraint=_above(MIN_LENGTHSCALE, centre.clamp_min(2 * MIN_LENGTHSCALE)),
+            lengthscale_constraint=_positive(centre.clamp_min(2 * MIN_LENGTHSCALE)),
         ),
         outputscale_prior=_around(_double(1.0), _double(1.0)),
-        outputscale_constraint=_above(1e-4, 1.0),
+        outputscale_constraint=_positive(1.0),
     )
     X, y = X.detach().double(), y.detach().double()
     y_variance = None if noise_variance is None else torch.full_like(y, noise_variance)[:, None]
@@ -148,7 +226,7 @@ def _build(
     if noise_variance is None:
         likelihood = GaussianLikelihood(
             noise_prior=_around(_double(NOISE_VARIANCE), _double(NOISE_SPREAD)),
-            noise_constraint=_above(MIN_NOISE_VARIANCE, 1e-4),
+            noise_constraint=_positive(1e-4),
         )
     # below this the spread of y is rounding, and y counts as constant
     rounding = max(1e-14 * float(y.abs().max()), 1e-300)
@@ -161,7 +239,7 @@ def _build(
             likelihood=likelihood,
             covar_module=kernel,
             input_transform=Normalize(d, bounds=bounds),
-            outcome_transform=Standardize(1, min_stdv=rounding),
+            outcome_transform=Standardize(1, min_stdv=rounding) if standardize else None,
         )
 
 
@@ -200,30 +278,76 @@ def _double(values: float | list[float]) -> Tensor:
     return torch.tensor(values, dtype=torch.double)
 
 
-def _above(lower: float, start: float | Tensor) -> GreaterThan:
-    """Positive quantities that may span decades are optimised on a logarithmic scale."""
-    return GreaterThan(lower, transform=torch.exp, inv_transform=torch.log, initial_value=start)
+def _positive(start: float | Tensor) -> Positive:
+    """Positive quantities that may span decades are optimised on a logarithmic scale.
+
+    Their least values are bounds of the optimisation, see `_fit`, and not added to an exponential:
+    that would be flat near them, and a fit that comes there would stay.
+    """
+    return Positive(transform=torch.exp, inv_transform=torch.log, initial_value=start)
 
 
-def _fit(model: SingleTaskGP, messages: list[str]) -> tuple[float, int]:
-    """Maximise the marginal likelihood times the priors; a failure keeps the start."""
+def _fit(
+    model: SingleTaskGP, start: Hyperparameters, inferred: bool, messages: list[str]
+) -> _Reached:
+    """Maximise the marginal likelihood times the priors; a failure is reported, with the start."""
+    _set(model, start)
     mll = ExactMarginalLogLikelihood(model.likelihood, model)
     mll.train()
-    start = {name: value.clone() for name, value in model.state_dict().items()}
+    bounds: dict[str, tuple[float | None, float | None]] = {
+        name: (lower, None) for name, lower in _lower_bounds(mll).items()
+    }
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # of a line search that fails: rounding decides whether it does, and the slope says it too
+        warnings.simplefilter("ignore", OptimizationWarning)
         try:
-            result = fit_gpytorch_mll_scipy(mll)
-            value, iterations = -float(result.fval), int(result.step)
+            result = fit_gpytorch_mll_scipy(mll, bounds=bounds)
+            value, slope = -float(result.fval), _slope(mll)
+            reached = _Reached(_get(model, inferred), value, slope, int(result.step))
         except (NotPSDError, ValueError, RuntimeError) as error:
-            model.load_state_dict(start)
             messages.append(f"fit failed, hyper-parameters kept at their start: {error}")
-            value, iterations = math.nan, 0
-    if messages:
-        warnings.warn(messages[0], RuntimeWarning, stacklevel=3)
+            reached = _Reached(start, _log_posterior(model, start), math.nan, 0)
     messages.extend(f"{w.category.__name__}: {w.message}" for w in caught)
-    mll.eval()
-    return value, iterations
+    return reached
+
+
+def _lower_bounds(mll: ExactMarginalLogLikelihood) -> dict[str, float]:
+    """The least logarithm of each hyper-parameter that has one."""
+    least = {
+        "raw_lengthscale": MIN_LENGTHSCALE,
+        "raw_outputscale": MIN_OUTPUTSCALE,
+        "raw_noise": MIN_NOISE_VARIANCE,
+    }
+    last = {name: name.rsplit(".", 1)[-1] for name, _ in mll.named_parameters()}
+    return {name: math.log(least[part]) for name, part in last.items() if part in least}
+
+
+def _slope(mll: ExactMarginalLogLikelihood) -> float:
+    """The largest slope of the log posterior that does not lead across a lower bound."""
+    names, raw = zip(*mll.named_parameters(), strict=True)
+    value = mll(mll.model(*mll.model.train_inputs), mll.model.train_targets)
+    lower = _lower_bounds(mll)
+    slopes = []
+    for name, at, slope in zip(names, raw, torch.autograd.grad(value, raw), strict=True):
+        held = (at <= lower.get(name, -math.inf)) & (slope < 0)
+        slopes.append(float(slope.masked_fill(held, 0.0).abs().max()))
+    return max(slopes)
+
+
+@torch.no_grad()
+def _log_posterior(model: SingleTaskGP, at: Hyperparameters) -> float:
+    """Per observation, as `_fit` maximises it; minus infinity where it has no value."""
+    _set(model, at)
+    mll = ExactMarginalLogLikelihood(model.likelihood, model)
+    mll.train()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nothing is kept of a probe but its value
+        try:
+            value = float(mll(model(*model.train_inputs), model.train_targets))
+        except NotPSDError:
+            return -math.inf
+    return value if math.isfinite(value) else -math.inf
 
 
 def _get(model: SingleTaskGP, inferred: bool) -> Hyperparameters:

@@ -8,6 +8,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.domain import Box, as_domain
+from meseta.gp.blocks import in_blocks
 from meseta.gp.joint import JointPosterior
 from meseta.gp.surrogate import Units
 
@@ -41,7 +42,7 @@ def maximize_mean(
         data = domain.snap(posterior.X)
         # among equals the data come first: a flat mean speaks for what was evaluated
         sweep = torch.cat([data, domain.sobol(SWEEP, generator)])
-        values = mean(sweep)
+        values = in_blocks(mean, sweep, len(data))
         best = values.sort(descending=True, stable=True).indices[:STARTS]
         starts = torch.cat([best, domain.best_of_each(sweep, values)])
     ascent = domain.ascend(

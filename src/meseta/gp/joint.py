@@ -9,12 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.cholesky import cholesky
+from meseta.gp.blocks import in_blocks
+from meseta.gp.clamped import Clamped
 from meseta.kernels import SmoothedKernel
 from meseta.kernels.smoothed import Covariance
 
-# Posterior variances come from a difference that is exact to about 1e-16 of the prior variance
-# times the size of the problem: below this share of the prior there is only rounding.
-FLOOR = 1e-14
 # Of the prior variance: what rounding can do to v_f at the data.
 ROUNDING = 1e-12
 
@@ -35,6 +34,7 @@ class JointPosterior:
 
     L is the Cholesky factor of k_f(X, X) + diag(noise_variance): the only factorisation of the
     data. alpha = K^-1 (y - mean). `new_noise_variance` is that of an observation yet to come.
+    `clamped` says which variances were negative by more than rounding, wherever it was used.
     """
 
     kernel: SmoothedKernel
@@ -46,6 +46,7 @@ class JointPosterior:
     L: Float[Tensor, "n n"]
     alpha: Float[Tensor, " n"]
     jitter: float
+    clamped: Clamped
 
     @cached_property
     def k_gf_data(self) -> Covariance:
@@ -82,8 +83,8 @@ class JointPosterior:
         k_xf, k_xgf = self.kernel.k_f(x, self.X), self.k_gf_data(x)
         a, c = self.whiten(torch.cat([k_xf, k_xgf])).tensor_split(2)
         prior_f, (prior_fg, prior_g) = self.kernel.prior_variance, self.kernel.at_same_point(x)
-        v_f = (prior_f - a.square().sum(-1)).clamp_min(FLOOR * prior_f)
-        v_g = (prior_g - c.square().sum(-1)).clamp_min(FLOOR * prior_g)
+        v_f = self.clamped.sound("Var[f(x)]", prior_f - a.square().sum(-1), prior_f)
+        v_g = self.clamped.sound("Var[g(x)]", prior_g - c.square().sum(-1), prior_g)
         limit = (v_f * v_g).sqrt()  # Cauchy-Schwarz, which rounding may break
         c_fg = (prior_fg - (a * c).sum(-1)).clamp(-limit, limit)
         m_f, m_g = self.mean + k_xf @ self.alpha, self.mean + k_xgf @ self.alpha
@@ -148,6 +149,10 @@ def condition(
     new_noise_variance: Float[Tensor, ""],
 ) -> JointPosterior:
     """The joint posterior of f and g given y = f(X) + noise."""
-    L, jitter = cholesky(kernel.k_f(X, X) + torch.diag(noise_variance))
+    K = in_blocks(lambda x: kernel.k_f(x, X), X, len(X))
+    L, jitter = cholesky(K + torch.diag(noise_variance))
     alpha = torch.cholesky_solve((y - mean)[:, None], L)[:, 0]
-    return JointPosterior(kernel, mean, X, y, noise_variance, new_noise_variance, L, alpha, jitter)
+    clamped = Clamped(kernel.prior_variance)
+    return JointPosterior(
+        kernel, mean, X, y, noise_variance, new_noise_variance, L, alpha, jitter, clamped
+    )

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from meseta.ascent import Ascent
 from meseta.domain import Box, Domain, as_domain
+from meseta.gp.blocks import in_blocks
 from meseta.gp.joint import JointPosterior
 from meseta.gp.paths import SamplePaths, Sampler, sample_paths
 
@@ -46,6 +47,7 @@ class Maxima(NamedTuple):
     value: Float[Tensor, " paths"]
     x: Float[Tensor, "paths d"]
     unfinished: int  # refinements that were still moving when they were stopped
+    jitter: float  # added to the diagonal of the covariance behind the paths
 
 
 def sample_maxima(
@@ -74,7 +76,7 @@ def maximize_paths(
     domain = as_domain(bounds)
     with torch.no_grad():
         sweep = _sweep(paths, domain, generator)
-        values = paths.g(sweep)
+        values = in_blocks(paths.g, sweep, len(paths.X), dim=1)
         first, second = _distinct_tops(paths, sweep, values)
     every = torch.arange(len(values))
     precision = _precision(values[every, first], values)
@@ -86,7 +88,7 @@ def maximize_paths(
     won = rivals[better]
     best.value[won], best.x[won] = other.value[better], other.x[better]
     unfinished = len(every) - best.converged + len(rivals) - other.converged
-    return Maxima(best.value, best.x, unfinished)
+    return Maxima(best.value, best.x, unfinished, paths.jitter)
 
 
 @torch.no_grad()
@@ -106,7 +108,7 @@ def maxima_below(
     # most paths that rise above g* do so at one of a few points already
     low = (top <= g_star.max()).nonzero().flatten()
     low_paths = paths.subset(low)
-    top[low], best[low] = low_paths.g(sweep).max(-1)
+    top[low], best[low] = in_blocks(low_paths.g, sweep, len(paths.X), dim=1).max(-1)
     precision = _precision(top, top)
 
     def climb(of_low: Tensor) -> Tensor:

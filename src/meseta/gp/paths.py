@@ -37,6 +37,7 @@ class SamplePaths:
     g_sine: Float[Tensor, "paths features"]
     X: Float[Tensor, "n d"]
     update: Float[Tensor, "paths n"]
+    jitter: float  # added to the diagonal of the covariance behind the update
 
     @cached_property
     def k_gf_data(self) -> Covariance:
@@ -154,7 +155,7 @@ def _pathwise(
     prior = cosine @ phase.cos().T + sine @ phase.sin().T
     residual = posterior.y - posterior.mean - prior - _noise(posterior, num_paths, generator)
     update = torch.cholesky_solve(residual.T, posterior.L).T
-    return _smoothed(posterior, omega, cosine, sine, update)
+    return _smoothed(posterior, omega, cosine, sine, update, posterior.jitter)
 
 
 def _sparse_spectrum(
@@ -172,15 +173,21 @@ def _sparse_spectrum(
     Phi = amplitude * (posterior.X @ omega.T + b).cos()
     w = torch.randn(num_paths, num_features, generator=generator, dtype=torch.double)
     residual = posterior.y - posterior.mean - w @ Phi.T - _noise(posterior, num_paths, generator)
-    L, _ = cholesky(Phi @ Phi.T + torch.diag(_observation_variance(posterior)))
+    L, jitter = cholesky(Phi @ Phi.T + torch.diag(_observation_variance(posterior)))
     a = w + torch.cholesky_solve(residual.T, L).T @ Phi
     update = torch.zeros(num_paths, len(posterior.X), dtype=torch.double)
     # cos(omega x + b) = cos(b) cos(omega x) - sin(b) sin(omega x)
-    return _smoothed(posterior, omega, amplitude * a * b.cos(), -amplitude * a * b.sin(), update)
+    cosine, sine = amplitude * a * b.cos(), -amplitude * a * b.sin()
+    return _smoothed(posterior, omega, cosine, sine, update, jitter)
 
 
 def _smoothed(
-    posterior: JointPosterior, omega: Tensor, cosine: Tensor, sine: Tensor, update: Tensor
+    posterior: JointPosterior,
+    omega: Tensor,
+    cosine: Tensor,
+    sine: Tensor,
+    update: Tensor,
+    jitter: float,
 ) -> SamplePaths:
     """E exp(i omega (x + xi)) = characteristic(omega) exp(i omega x): modulus and phase."""
     characteristic = posterior.kernel.characteristic(omega)
@@ -195,6 +202,7 @@ def _smoothed(
         g_sine=sine * real - cosine * imaginary,
         X=posterior.X,
         update=update,
+        jitter=jitter,
     )
 
 

@@ -28,7 +28,8 @@ class RobustPosterior:
     """What a fitted model of f says about f and about the robust objective g.
 
     `core` is the same posterior in the units of the model, where all the computation happens;
-    `core.jitter` says what had to be added to the diagonal of the data's covariance.
+    `core.jitter` says what had to be added to the diagonal of the data's covariance, and
+    `core.clamped` which variances were negative by more than rounding.
     """
 
     core: JointPosterior

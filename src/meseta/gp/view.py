@@ -67,7 +67,7 @@ class RobustModel(Model):
     ) -> Posterior:
         core, units = self.robust.core, self.robust.units
         x = units.x_to_model(self.robust.checked(X))
-        mean, covariance = core.mean_g(x), core.covariance_g(x, x)
+        mean, covariance = core.mean_g(x), _sound(core.covariance_g(x, x), core)
         if self.X_new is not None and self.Y_new is not None:
             # Gaussian conditioning of g(x) on the values of f at the new points
             x_new = units.x_to_model(self.X_new)
@@ -127,6 +127,13 @@ def _gaussian(mean: Tensor, covariance: Tensor) -> GPyTorchPosterior:
     # as a linear operator, so that GPyTorch factorises late and with jitter: g is smooth, and at
     # many points its covariance is singular
     return GPyTorchPosterior(MultivariateNormal(mean, to_linear_operator(covariance)))
+
+
+def _sound(covariance: Tensor, core: JointPosterior) -> Tensor:
+    """With variances that are not negative: GPyTorch would raise them, and warn of rounding."""
+    variance = covariance.diagonal(dim1=-2, dim2=-1)
+    sound = core.clamped.sound("Var[g(x)]", variance, core.kernel.prior_variance)
+    return covariance + torch.diag_embed(sound - variance)
 
 
 def _with_noise(covariance: Tensor, core: JointPosterior) -> Tensor:

@@ -1,5 +1,6 @@
 """Expectation propagation for a Gaussian vector under an upper bound, for many bounds at once."""
 
+import warnings
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -7,7 +8,6 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from meseta.cholesky import cholesky
 from meseta.inference.truncated import standard_truncation
 
 PARALLEL_SWEEPS = 60
@@ -22,6 +22,10 @@ LOWEST = -30.0
 SMALLEST = 1e-15
 # The largest site precision in prior precisions: I + tau^1/2 R tau^1/2 keeps six digits.
 MOST_PRECISE = 1e10
+# A negative eigenvalue of R that does no harm: times MOST_PRECISE it is far below 1.
+NEGLIGIBLE = 1e-12
+# Where variances had to be raised by more than this share, correlations are mostly rounding.
+DOUBTFUL = 0.1
 
 
 class EPInfo(NamedTuple):
@@ -33,7 +37,7 @@ class EPInfo(NamedTuple):
     damping: Float[Tensor, " k"]  # the share of each update that was taken; 1: no damping
     sequential: Bool[Tensor, " k"]  # all sites at once did not converge; one at a time was used
     raised: Int[Tensor, " k"]  # bounds so far below the mean that they were raised to LOWEST
-    jitter: float  # added to the diagonal of the prior correlation
+    jitter: float  # the most that a prior variance was raised by, as a share of it; see below
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,15 +66,15 @@ def expectation_propagation(
 ) -> tuple[TruncatedGaussian, EPInfo]:
     """Match the moments of N(mean, covariance) truncated to z <= upper [Herbrich 2005].
 
+    A posterior covariance is a difference, and rounding may have made it indefinite. It is then
+    replaced by the nearest that is not, everywhere: z is the vector with that covariance, whose
+    variances are a little larger. `EPInfo.jitter` says by how much.
+
     All sites are updated together, which costs one Cholesky factor per sweep; where that
     oscillates, the updates of that bound are damped, and where it still does not converge, its
     sites are updated one at a time. `covariance` must have a positive diagonal.
     """
-    scale = covariance.diagonal().sqrt()
-    R = covariance / scale[:, None] / scale
-    # a posterior covariance is a difference, and rounding may have made it indefinite
-    _, jitter = cholesky(R, largest_jitter=0.1)
-    R = R + jitter * torch.eye(len(R), dtype=R.dtype)
+    R, scale, jitter = _correlation(covariance)
     bound = (upper[:, None] - mean) / scale
     raised = (bound < LOWEST).sum(-1)
     bound = bound.clamp_min(LOWEST)
@@ -84,12 +88,41 @@ def expectation_propagation(
     marginal = _marginals(R, *sites)
     gaussian = TruncatedGaussian(
         mean=mean + scale * marginal.mean,
-        variance=covariance.diagonal() * marginal.variance,
+        variance=scale.square() * marginal.variance,
         root=marginal.root,
         shift=marginal.shift,
         scale=scale,
     )
     return gaussian, info._replace(raised=raised, jitter=jitter)
+
+
+def _correlation(covariance: Tensor) -> tuple[Tensor, Tensor, float]:
+    """The correlation R and standard deviations of z, and how much its variances were raised.
+
+    R is positive semi-definite up to NEGLIGIBLE, and has a diagonal of exactly 1. Negative
+    eigenvalues are set to 0, which changes R by no more than rounding has: unlike jitter, whose
+    size depends on where a factorisation happens to break down.
+    """
+    scale = covariance.diagonal().sqrt()
+    R = (covariance / scale[:, None] / scale).fill_diagonal_(1.0)
+    R = (R + R.mT) / 2
+    eigenvalues, Q = torch.linalg.eigh(R)
+    if not len(R) or eigenvalues[0] >= -NEGLIGIBLE:
+        return R, scale, 0.0
+    R = (Q * eigenvalues.clamp_min(0)) @ Q.mT
+    variance = R.diagonal().clone()
+    root = variance.sqrt()
+    R = ((R + R.mT) / 2 / root[:, None] / root).fill_diagonal_(1.0)
+    jitter = float(variance.max() - 1)
+    if jitter > DOUBTFUL:
+        warnings.warn(
+            "the correlations of g at the data are mostly rounding: expectation propagation raised "
+            f"a variance by {jitter:.1g} of itself; remove points that nearly coincide, or take "
+            "another method than nes-ep",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    return R, scale * root, jitter
 
 
 class _Sites(NamedTuple):

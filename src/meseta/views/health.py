@@ -33,7 +33,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
     return (
         *_fit(subject),
         *_intervals(subject, covered),
-        *_numerics(subject),
+        *_numerics(subject, info),
         *_inference(getattr(info.acquisition, "info", None)),
         *_ascent(info),
         *_places(subject),
@@ -48,6 +48,13 @@ def _fit(subject: Subject) -> Iterator[Finding]:
     else:
         yield Finding("fine", "fit", f"found in {info.iterations} steps, nothing to report")
     posterior = subject.optimizer.posterior
+    if (num := len(posterior.core.y)) > info.num_fitted:
+        yield Finding(
+            "note",
+            "fit",
+            f"lengthscales and noise are learned from {info.num_fitted} of the {num} values; "
+            "everything else uses them all",
+        )
     noise = math.sqrt(float(posterior.noise_variance))
     yield Finding("fine", "fit", f"repeated evaluations are taken to differ by {noise:.2g} (sd)")
 
@@ -73,8 +80,17 @@ def _intervals(subject: Subject, covered: float | None) -> Iterator[Finding]:
         )
 
 
-def _numerics(subject: Subject) -> Iterator[Finding]:
-    jitter = subject.optimizer.posterior.core.jitter
+def _numerics(subject: Subject, info: SuggestInfo) -> Iterator[Finding]:
+    core = subject.optimizer.posterior.core
+    tried = getattr(getattr(info.acquisition, "info", None), "clamped", {})
+    for name, share in {**tried, **core.clamped.lowest}.items():
+        yield Finding(
+            "warning",
+            "numerics",
+            f"{name} came out negative, {share:.1g} of its prior variance, and was raised to 0: "
+            "intervals are not to be relied on there",
+        )
+    jitter = core.jitter
     if jitter:
         yield Finding(
             "note",
@@ -103,6 +119,9 @@ def _inference(info: Any) -> Iterator[Finding]:
             yield Finding("fine", topic, f"converged in {sweeps} sweeps at most")
         if bool((ep.damping < 1).any()) or bool(ep.sequential.any()):
             yield Finding("note", topic, "needed damping, or one site at a time")
+        if ep.jitter:
+            text = f"variances were raised by up to {ep.jitter:.1g} of themselves, against rounding"
+            yield Finding("note", topic, text)
     accepted = getattr(info, "accepted", None)
     if accepted is not None:
         text = f"{min(accepted)} of {info.drawn} paths or more accepted for each maximum"
