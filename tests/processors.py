@@ -26,10 +26,10 @@ SETTINGS = [
         ("Prescott", "default", "SSE4_2"),
     )
 ]
-SHORT = ["suggest", "ep", "truncated"]
+SHORT = ["suggest", "ep", "truncated", "joint_laws"]
 NUMERICAL = [
     *SHORT,
-    *("robust_posterior", "kernels", "noise", "laws", "joint_laws", "placed", "widened"),
+    *("robust_posterior", "kernels", "noise", "laws", "placed", "smoothing", "widened"),
     *("paths", "maxima", "view", "envelope", "density", "ascent", "sobol", "domain"),
     *("nes", "nes_plain", "improvement", "knowledge_gradient", "rejection"),
     *("hostile", "regressions", "methods", "optimizer"),

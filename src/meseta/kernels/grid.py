@@ -182,11 +182,10 @@ def _zone(placed: Placed, span: Interval, lengthscale: float, shape: Shape) -> Z
         if size <= SIZES[-1]:
             break
     lost = 0.0 if placed.edge != "allow" else tail**2
-    if size <= SIZES[-1]:
-        return Zone(zone, next(s for s in SIZES if s >= size), lost)
-    # too few nodes for waves this short: those above the frequency that they follow are lost
-    followed = FREQUENCY[shape] * SIZES[-1] / size
-    return Zone(zone, SIZES[-1], lost + beyond(shape, followed))
+    chosen = next((s for s in SIZES if s >= size), SIZES[-1])
+    # waves above the frequency that the nodes follow are lost
+    followed = FREQUENCY[shape] * min(1.0, chosen / size)
+    return Zone(zone, chosen, lost + beyond(shape, followed))
 
 
 def _size(zone: Interval, lengthscale: float, shape: Shape) -> int:

@@ -34,7 +34,7 @@ class Limits(NamedTuple):
     paired: int  # nodes of which all pairs are looked at
 
 
-SMOOTH = Limits(far=9.0, points=2**15, nodes=1024, paired=128)
+SMOOTH = Limits(far=9.0, points=2**15, nodes=1024, paired=224)
 ROUGH = Limits(far=21.0, points=2**12, nodes=256, paired=48)
 
 

@@ -18,8 +18,9 @@ from meseta.kernels.stationary import Shape, StationaryKernel
 from meseta.sobol import unit_sobol
 
 # Highest frequencies of a rule, in 1 / lengthscale. What lies beyond is 2e-17 of the variance for
-# the squared exponential, 1e-9, 1e-7 and 2e-3 for the Matern kernels of order 5/2, 3/2 and 1/2.
-HIGHEST: dict[Shape, float] = {"se": 8.5, "matern52": 115.0, "matern32": 280.0, "matern12": 400.0}
+# the squared exponential, 8e-8, 1e-6 and 3e-3 for the Matern kernels of order 5/2, 3/2 and 1/2;
+# the characteristic function of most laws makes that much less.
+HIGHEST: dict[Shape, float] = {"se": 8.5, "matern52": 48.0, "matern32": 128.0, "matern12": 200.0}
 
 
 def frequencies(

@@ -28,6 +28,8 @@ from meseta.noise import NoiseLaw
 ORDER = 16  # Gauss-Legendre points on a panel of frequencies
 LEVELS = 40  # bisections of a panel, at most
 MOST_FREQUENCIES = 2**15
+MOST_HALF_WAVES = 2**13  # over the span
+CHUNK = 2**22  # features held at once: 32 MiB
 # Half of the phase that an exponential may turn on a panel: the rule is exact to rounding.
 TURN = 7.0
 # How often panels towards 0 are halved from the start: there the Matern spectra are least smooth.
@@ -110,7 +112,12 @@ class Spectrum:
         half_waves = self.share * float(self.omega.max()) * (self.span[1] - self.span[0]) / 2
         first = max(1, math.ceil(half_waves + 4 * half_waves ** (1 / 3) + 8)) if half_waves else 1
         accuracy = max(ROUNDING, 1e-3 * self.error)
-        return interpolated(lambda x: self._of_g(x) @ M, self.span, first, 4 * first, accuracy)[0]
+        at_once = max(1, CHUNK // M.shape[0])
+
+        def h(x: Tensor) -> Tensor:
+            return torch.cat([self._of_g(part) @ M for part in x.split(at_once)])
+
+        return interpolated(h, self.span, first, 2 * first, accuracy)[0]
 
 
 def spectrum(
@@ -119,6 +126,7 @@ def spectrum(
     """The smoothing of one dimension of the kernel; `span` holds all designs and data."""
     # few different ones, so that a run finds the rule of its law again when a fit has moved on
     highest = 2 ** (math.ceil(2 * math.log2(HIGHEST[shape] / lengthscale)) / 2)
+    highest = min(highest, MOST_HALF_WAVES / (span[1] - span[0]))
     while True:
         rule = _frequencies(law, share, span, highest, FINER[shape])
         if rule is not None:

@@ -22,6 +22,7 @@ Interval = tuple[float, float]
 TAIL = 1e-13
 # Of the mass: less inside of a truncated range is no law that anybody has in mind.
 LEAST_INSIDE = 1e-3
+TRIES = 2**14  # draws at once until one is inside
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,13 @@ class Placed:
             out = ((z < low - slack) | (z > high + slack)).nonzero().flatten()
             if not len(out):
                 break
-            z[out] = self.place(x[out], self.law.sample(len(out), generator))[:, 0]
+            # several tries at once where few are left
+            tries = max(1, TRIES // len(out))
+            again = self.law.sample(len(out) * tries, generator).view(len(out), tries)
+            places = self.place(x[out], again)
+            inside = (places >= low - slack) & (places <= high + slack)
+            first = inside.to(torch.uint8).argmax(-1, keepdim=True)
+            z[out] = places.gather(1, first)[:, 0]
         return z.clamp(low, high)
 
     def kinks(self, span: Interval) -> list[float]:

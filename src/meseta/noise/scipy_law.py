@@ -137,7 +137,7 @@ class ScipyLaw(ScalarLaw):
         return ScipyLaw(self.distribution, self.factor * float(scale))
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num 1"]:
-        draws = self.distribution.rvs(size=(num, 1), random_state=numpy_generator(generator))
+        draws = _drawn(self.distribution, num, numpy_generator(generator))
         return self.factor * torch.as_tensor(draws, dtype=torch.double)
 
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
@@ -152,6 +152,14 @@ class ScipyLaw(ScalarLaw):
     def cdf(self, xi: Float[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
         below = self.distribution.cdf if self.factor > 0 else self.distribution.sf
         return torch.as_tensor(below((xi / self.factor).numpy()), dtype=torch.double)
+
+
+def _drawn(distribution: Any, num: int, generator: np.random.Generator) -> np.ndarray:
+    if distribution.dist.name == "vonmises_line" and _is_public(distribution):
+        # scipy inverts its distribution function draw by draw; NumPy has the law itself
+        given = {"loc": 0.0, "scale": 1.0, **_arguments(distribution)}
+        return given["loc"] + given["scale"] * generator.vonmises(0.0, given["kappa"], (num, 1))
+    return distribution.rvs(size=(num, 1), random_state=generator)
 
 
 def from_scipy(distribution: object) -> NoiseLaw:
