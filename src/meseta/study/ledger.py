@@ -21,10 +21,11 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.parameters import Category, Int, Parameter
 from meseta.space import Space
+from meseta.study.database import PatientDatabase, Trouble, open_database, reason, trouble
 from meseta.study.file import StudyFile
+from meseta.study.liveness import with_silence
 
 FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
-SQLITE_PATIENCE = 60.0  # seconds until a database that another process writes to is given up
 
 Distributions = dict[str, BaseDistribution]
 
@@ -39,13 +40,14 @@ class Ledger:
 
     file: StudyFile
     study: optuna.Study
-    storage: optuna.storages.BaseStorage
+    database: PatientDatabase
     space: Space
     distributions: Distributions
 
     @property
     def trials(self) -> list[FrozenTrial]:
-        return self.study.get_trials(deepcopy=False)
+        """All of them; running ones say for how long their workers have been silent."""
+        return with_silence(self.study.get_trials(deepcopy=False), self.database.now)
 
     def settable(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Without what cannot be set, in the order of the file."""
@@ -53,20 +55,28 @@ class Ledger:
         return {name: params[name] for name in self.space.names if name not in observed}
 
     def trial_id(self, number: int) -> int:
-        study_id = self.storage.get_study_id_from_name(self.file.name)
-        return self.storage.get_trial_id_from_study_id_trial_number(study_id, number)
+        storage = self.database.storage
+        study_id = storage.get_study_id_from_name(self.file.name)
+        return storage.get_trial_id_from_study_id_trial_number(study_id, number)
 
     def mark(self, number: int, key: str, value: Any) -> None:
         """Set an attribute of a trial that is not finished."""
-        self.storage.set_trial_user_attr(self.trial_id(number), key, value)
+        self.database.storage.set_trial_user_attr(self.trial_id(number), key, value)
 
 
-def open_ledger(file: StudyFile, *, begin: bool = True) -> Ledger:
-    """The study that the file describes; begun where it does not exist, if `begin` allows it."""
+def open_ledger(file: StudyFile, *, begin: bool = True, patience: float = 0.0) -> Ledger:
+    """The study that the file describes; begun where it does not exist, if `begin` allows it.
+
+    `patience` is how many seconds a database that is away is waited for.
+    """
     space = file.space()
     wanted = {name: _distribution(parameter) for name, parameter in space.items()}
     with storage_failures(file):
-        storage = _storage(file.storage_url)
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        logging.getLogger("alembic").setLevel(logging.ERROR)
+        opened = open_database(file.storage_url, patience)
+        database = PatientDatabase(opened, lambda: storage_failures(file), patience)
+        storage = database.storage
         if not begin and file.name not in optuna.get_all_study_names(storage):
             raise StorageError(
                 f"{_where(file)} has no study {file.name!r} yet; `meseta run {file.label}` or "
@@ -81,7 +91,7 @@ def open_ledger(file: StudyFile, *, begin: bool = True) -> Ledger:
         if FORMAT not in study.user_attrs:
             study.set_user_attr(FORMAT, NEWEST)
     _check_same(file, study, wanted)
-    return Ledger(file, study, storage, space, wanted)
+    return Ledger(file, study, database, space, wanted)
 
 
 def _check_same(file: StudyFile, study: optuna.Study, wanted: Distributions) -> None:
@@ -124,7 +134,8 @@ def storage_failures(file: StudyFile) -> Iterator[None]:
         of_database = isinstance(error, (StorageInternalError, SQLAlchemyError, OSError))
         if of_database or type(error).__module__.startswith("alembic"):
             raise StorageError(
-                f"{_where(file)} cannot be used: {_reason(error)}; {_hint(error)}"
+                f"{_where(file)} cannot be used: {reason(error)}; "
+                f"{_HINTS.get(trouble(error), 'nothing was lost; mend it and start again')}"
             ) from error
         if isinstance(error, ImportError):  # of a driver
             raise StorageError(
@@ -136,22 +147,13 @@ def storage_failures(file: StudyFile) -> Iterator[None]:
         raise
 
 
-def _reason(error: BaseException) -> str:
-    deepest = error
-    while deepest.__cause__ is not None:
-        deepest = deepest.__cause__
-    return str(getattr(deepest, "orig", None) or deepest).strip().split("\n")[0]
-
-
-def _hint(error: BaseException) -> str:
-    text = _reason(error).lower()
-    if "readonly" in text or "read-only" in text or "unable to open" in text:
-        return "look whether the folder exists and may be written to, or set storage in the file"
-    if "full" in text or "no space" in text:
-        return "make room on the disk; what was stored is kept"
-    if "not a database" in text:
-        return "it is not one of ours; set storage in the file to another one"
-    return "nothing was lost; mend it and start the same command again"
+_HINTS: dict[Trouble, str] = {
+    "away": "nothing was lost; look whether the server runs, and start the same command again",
+    "busy": "another process is holding it; nothing was lost, start the same command again",
+    "read-only": "look whether the folder exists and may be written to, or set storage in the file",
+    "full": "make room on the disk; what was stored is kept",
+    "no database": "it is not one of ours, or damaged; set storage in the file to another one",
+}
 
 
 def _where(file: StudyFile) -> str:
@@ -162,20 +164,6 @@ def _where(file: StudyFile) -> str:
     if url.drivername.startswith("sqlite"):
         return str(url.database)
     return url.render_as_string(hide_password=True)
-
-
-def _storage(url: str) -> optuna.storages.RDBStorage:
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    logging.getLogger("alembic").setLevel(logging.ERROR)
-    parsed = make_url(url)
-    options: dict[str, Any] = {}
-    if parsed.drivername.startswith("sqlite"):
-        options["connect_args"] = {"timeout": SQLITE_PATIENCE}
-    else:
-        options["pool_pre_ping"] = True
-        if parsed.drivername in ("postgresql", "postgres"):
-            url = parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    return optuna.storages.RDBStorage(url, engine_kwargs=options)
 
 
 def _distribution(parameter: Parameter) -> BaseDistribution:
