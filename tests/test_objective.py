@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from meseta.evaluation import read_evaluation
 from meseta.study import command, tail
-from meseta.study.evaluation import read_evaluation
 from meseta.study.file import StudyError, read_study
 from meseta.study.hand_over import as_environment, as_text, filled, placeholders, variable
 from meseta.study.objective import (

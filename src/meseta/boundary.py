@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+LONGEST_SHOWN = 80  # letters of a value in a message
 LONGEST_TEXT = 2000  # letters of a message that is kept
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
 
@@ -55,6 +56,15 @@ def cut(text: str, longest: int = LONGEST_TEXT) -> str:
     if len(text) <= longest:
         return text
     return f"{text[:longest]}... (cut: {len(text)} letters in all)"
+
+
+def shown(value: object) -> str:
+    """A value for a message, no longer than fits."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits, deep lists
+        text = "a very large value"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def described_error(error: BaseException) -> str:

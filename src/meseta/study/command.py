@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from meseta.study.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.hand_over import as_environment, as_json, filled
 from meseta.study.sentences import shown
 from meseta.study.tables import CommandObjective

@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
+from meseta.evaluation import Evaluation, EvaluationFailed
 from meseta.study.command import described, end, running, termination_as_exit
-from meseta.study.evaluation import Evaluation, EvaluationFailed
 from meseta.study.hand_over import as_json
 
 # Modules are found where this process finds them, whatever was done to its path.

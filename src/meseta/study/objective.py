@@ -11,8 +11,8 @@ from types import ModuleType
 from typing import Any
 
 from meseta.boundary import described_error, unknown
+from meseta.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.command import find_program, run_command, stop_commands
-from meseta.study.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.file import StudyFile
 from meseta.study.isolated import Isolated
 from meseta.study.tables import CommandObjective, Objective, PythonObjective

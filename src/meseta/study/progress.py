@@ -108,9 +108,7 @@ def _release(ledger: Ledger, trial: FrozenTrial) -> bool:
     )
     if deaths < DEATHS:
         return void(ledger, trial.number, GONE)
-    why = (
-        f"its worker is gone, as were {deaths - 1} before at this design: the evaluation ends them"
-    )
+    why = f"its worker is gone, as were {deaths - 1} before at this design, which ends them"
     return _end(ledger, trial.number, ERROR, why)
 
 

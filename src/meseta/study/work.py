@@ -129,19 +129,19 @@ def _within_budget(ledger: Ledger, number: int) -> bool:
 def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
     """Refuse what was carried out if the model could not learn from it."""
     observed = ledger.file.observed
-    if observed and not result.executed:  # nor will it say so the next time
+    missing = [name for name in observed if name not in result.executed]
+    # where it never worked before, it will not the next time
+    if missing and not progress(ledger.trials, None).complete:
         raise ObjectiveMistake(
-            f"{observed[0]!r} is observed, so that every evaluation must say what it was: "
-            f'{{"value": {result.value!r}, "executed": {{"{observed[0]}": ...}}}}; but the '
-            f"objective gave {result.value!r} alone. Nothing more is evaluated; this trial does not "
-            "count"
+            f"{missing[0]!r} is observed, so that every evaluation must say what it was: "
+            f'{{"value": {result.value!r}, "executed": {{"{missing[0]}": ...}}}}; but the '
+            "objective did not. Nothing more is evaluated, and the trial does not count"
         )
-    for name in observed:
-        if name not in result.executed:
-            raise EvaluationFailed(
-                f"{name!r} is observed, so that an evaluation must say what it was: "
-                f'{{"value": ..., "executed": {{"{name}": ...}}}}'
-            )
+    if missing:
+        raise EvaluationFailed(
+            f"{missing[0]!r} is observed, so that an evaluation must say what it was: "
+            f'{{"value": ..., "executed": {{"{missing[0]}": ...}}}}'
+        )
     try:
         ledger.space.read({**params, **result.executed})
     except (TypeError, ValueError) as error:
