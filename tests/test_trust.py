@@ -197,6 +197,10 @@ def test_eight_workers_on_postgresql(tmp_path):
 
 def test_workers_of_one_command(tmp_path):
     prepare(tmp_path, budget=6, method="sobol")
+    model = tmp_path / "model.py"
+    # more than a pipe holds: somebody has to read it
+    loud = '    print("x" * 300_000, file=__import__("sys").stderr)\n    return value'
+    model.write_text(model.read_text().replace("    return value", loud))
     result = finish(start(tmp_path, "--workers", "2"))
     assert result["complete"] == 6
     assert len(diary(tmp_path)) == 6

@@ -24,6 +24,7 @@ from meseta.study.database import open_database, trouble
 from meseta.study.file import read_study
 from meseta.study.ledger import StorageError, open_ledger
 from meseta.study.nearness import gives_way
+from meseta.study.output import lasting_output
 from meseta.study.progress import DEATHS, kind_of, progress, release_abandoned
 from meseta.study.sampling import FileSampler
 from meseta.study.team import run_team
@@ -94,46 +95,63 @@ def asked(ledger):
 # --- what objectives write ---
 
 
-def test_an_objective_that_writes_much_to_standard_error_does_not_stop_its_worker(tmp_path):
-    model = "import sys\ndef f(p):\n    sys.stderr.write('x' * 300_000)\n    return p['x']\n"
-    prepare(tmp_path, model, budget=2)
-    process = start(tmp_path, "--workers", "2", "--json")
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert json.loads(out)["complete"] == 2
-
-
 TALKING = """
-import os, subprocess
-print("loaded")
+import os, subprocess, time
+print("loaded", flush=True)
+while not os.path.exists("go"):
+    time.sleep(0.05)
 def f(p):
-    print("evaluated", flush=True)
-    os.write(1, b"by its number\\n")
     subprocess.run(["echo", "by a program"], check=True)
+    print("by Python", flush=True)
+    os.write(1, b"by its number\\n")
     return p["x"]
 """
 
 
 def test_output_that_nobody_reads_fails_no_trial(tmp_path):
-    prepare(tmp_path, TALKING.replace('    os.write(1, b"by its number\\n")\n', ""), budget=8)
+    path = prepare(tmp_path, TALKING)
     with start(tmp_path) as process:
         assert process.stdout.readline() == "loaded\n"
         process.stdout.close()  # as `| head -n 1` does
+        (tmp_path / "go").touch()
         err = process.stderr.read()
         assert process.wait(60) == 0, err
     assert err.count("standard output is lost") == 1
-    assert [kind_of(trial) for trial in open_ledger(read_study(tmp_path / "s.toml")).trials] == [
-        "complete"
-    ] * 8
+    assert [kind_of(trial) for trial in open_ledger(read_study(path)).trials] == ["complete"] * 4
+
+
+@pytest.mark.parametrize(
+    ("looks", "why"), [(False, "[Errno 32] Broken pipe"), (True, "nobody reads it any more")]
+)
+def test_output_that_gets_lost_is_dropped(monkeypatch, capsys, looks, why):
+    reader, writer = os.pipe()
+    with open(writer, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        with lasting_output(answer_alone=False) as (answer, look):
+            look()
+            print("read", flush=True)
+            assert os.read(reader, 100) == b"read\n"
+            os.close(reader)
+            if looks:
+                look()
+                subprocess.run(["echo", "nor this"], check=True, stdout=pipe)
+            for _ in range(3):
+                print("not read \u2764", flush=True)
+            os.write(pipe.fileno(), b"nor this")
+            print("the answer", file=answer)
+        assert sys.stdout is pipe
+    said = capsys.readouterr().err
+    assert said.count(f"standard output is lost ({why}); trials go on") == 1
 
 
 def test_what_an_objective_prints_is_not_mixed_into_json(tmp_path):
     prepare(tmp_path, TALKING, budget=2)
+    (tmp_path / "go").touch()
     process = start(tmp_path, "--json")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, err
     assert json.loads(out)["complete"] == 2
-    assert err.count("evaluated") == err.count("by its number") == err.count("by a program") == 2
+    assert err.count("by Python") == err.count("by its number") == err.count("by a program") == 2
 
 
 def test_long_messages_are_cut(folder):
@@ -445,6 +463,17 @@ def test_a_value_that_cannot_be_stored_is_said_with_a_command_that_works(
         assert told.user_attrs[EXECUTED] == {"x": 0.25}
 
 
+def test_a_value_may_be_told_after_its_trial_was_begun_anew(folder):
+    ledger = opened(folder)
+    trial = asked(ledger)
+    ledger.mark(trial.number, WORKER, dead())
+    assert release_abandoned(ledger) == [0]
+    typed("tell", "s.toml", 0, "--set", "x=0.25", "--", "-1.5")
+    assert [kind_of(each) for each in ledger.trials] == ["void", "complete"]
+    assert (ledger.trials[1].value, ledger.trials[1].params) == (-1.5, trial.params)
+    assert ledger.trials[1].user_attrs == {EXECUTED: {"x": 0.25}}
+
+
 def test_an_interrupt_while_a_value_is_stored_does_not_lose_it(folder, monkeypatch):
     ledger = opened(folder)
 
@@ -467,38 +496,42 @@ def test_all_that_workers_could_not_store_is_said(tmp_path):
     assert lost == ["trial 5 gave 1", "trial 4 gave 1"]  # their shares stand for what they said
 
 
+def begin_at_once(url):
+    """Several that begin the same study at the same moment."""
+    all_of_them = threading.Barrier(6)
+
+    def begin(_):
+        all_of_them.wait()
+        storage = open_database(url)
+        study = optuna.create_study(storage=storage, study_name="many", load_if_exists=True)
+        storage.engine.dispose()
+        return study.study_name
+
+    with ThreadPoolExecutor(6) as pool:
+        return list(pool.map(begin, range(6)))
+
+
 def test_many_may_begin_a_study_at_once(tmp_path):
-    for turn in range(4):
-        url, all_of_them = f"sqlite:///{tmp_path / str(turn)}.db", threading.Barrier(6)
-
-        def begin(_, url=url, all_of_them=all_of_them):
-            all_of_them.wait()
-            storage = open_database(url)
-            study = optuna.create_study(storage=storage, study_name="s", load_if_exists=True)
-            storage.engine.dispose()
-            return study.study_name
-
-        with ThreadPoolExecutor(6) as pool:
-            assert list(pool.map(begin, range(6))) == ["s"] * 6
+    for turn in range(2):
+        assert begin_at_once(f"sqlite:///{tmp_path / str(turn)}.db") == ["many"] * 6
 
 
 def test_a_server_that_restarts_costs_nothing(tmp_path):
     with restartable() as server:
-        path = prepare(tmp_path, COUNTED.format(seconds=0.4), budget=16, storage=server.url)
-        alone, team = start(tmp_path), start(tmp_path, "--workers", "2")  # on a fresh study
-        until(lambda: len(lines_of(tmp_path / "begun")) >= 6)
+        assert begin_at_once(server.url) == ["many"] * 6
+        path = prepare(tmp_path, COUNTED.format(seconds=0.3), budget=12, storage=server.url)
+        team = start(tmp_path, "--workers", "2")
+        until(lambda: len(lines_of(tmp_path / "begun")) >= 5)
         server.stop()
-        time.sleep(3)
-        assert alone.poll() is None
+        time.sleep(2)
         assert team.poll() is None
         server.start()
-        for process in (alone, team):
-            _, err = process.communicate(timeout=120)
-            assert process.returncode == 0, err
-            assert err.count("the database is away") == 1, err
+        _, err = team.communicate(timeout=120)
+        assert team.returncode == 0, err
+        assert err.count("the database is away") == 1, err
         ledger = open_ledger(read_study(path))
-        now = progress(ledger.trials, 16)
-        assert (now.complete, now.failed, now.running) == (16, 0, 0)
-        assert len(lines_of(tmp_path / "begun")) == 16  # nothing was evaluated twice
+        now = progress(ledger.trials, 12)
+        assert (now.complete, now.failed, now.running) == (12, 0, 0)
+        assert len(lines_of(tmp_path / "begun")) == 12  # nothing was evaluated twice
         assert abs(ledger.database.now() - time.time()) < 60
         ledger.database.database.engine.dispose()

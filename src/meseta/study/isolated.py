@@ -70,10 +70,14 @@ class Isolated:
         reader.start()
         try:
             loaded = self._next(process, None)  # which is not part of a trial
+            if "refused" in loaded:
+                raise ValueError(loaded["refused"])
         except EvaluationFailed as error:
+            self.stop()
             raise ValueError(f"{self._name!r} cannot be imported: {error}") from None
-        if "refused" in loaded:
-            raise ValueError(loaded["refused"])
+        except BaseException:
+            self.stop()
+            raise
         return process
 
     def stop(self) -> None:

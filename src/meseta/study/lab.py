@@ -7,11 +7,11 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.attributes import ERROR, EXECUTED
+from meseta.integrations.attributes import ERROR, EXECUTED, VOID
 from meseta.parameters import Value
 from meseta.study.entries import Row, check_columns, read_rows, read_text_number, read_values
 from meseta.study.ledger import Ledger, storage_failures
-from meseta.study.progress import kind_of, void
+from meseta.study.progress import GONE, keep_late, kind_of, void
 from meseta.study.sampling import FileSampler
 
 TRIAL, VALUE, FAILED, STATE = "trial", "value", "failed", "state"
@@ -87,6 +87,11 @@ def read_outcomes(ledger: Ledger, path: Path) -> list[Outcome]:
 def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> None:
     for outcome in outcomes:
         state = TrialState.FAIL if outcome.value is None else TrialState.COMPLETE
+        ended = ledger.trials[outcome.number]
+        if outcome.value is not None and ended.user_attrs.get(VOID) == GONE:
+            executed = {EXECUTED: outcome.executed} if outcome.executed else {}
+            keep_late(ledger, ended, outcome.value, executed)
+            continue
         with storage_failures(ledger.file):
             if outcome.executed:
                 ledger.mark(outcome.number, EXECUTED, outcome.executed)
@@ -183,7 +188,8 @@ def check_running(ledger: Ledger, number: int) -> FrozenTrial:
             "`meseta import` takes experiments that nobody asked for"
         )
     trial = trials[number]
-    if trial.state.is_finished():
+    # the value of a worker that could not store it may come after its trial was given up
+    if trial.state.is_finished() and trial.user_attrs.get(VOID) != GONE:
         raise ValueError(
             f"trial {number} is told already ({_described(trial)}); those that are waited for: "
             f"{_listed(asked)}"

@@ -24,6 +24,7 @@ __all__ = [
     "evaluate",
     "load",
     "stop_commands",
+    "unload",
 ]
 
 Params = Mapping[str, Any]
@@ -56,6 +57,12 @@ def load(objective: Objective, folder: Path | str) -> Evaluate:
     return lambda params: _call(function, objective.python, params)
 
 
+def unload(evaluate: Evaluate) -> None:
+    """End the process of a function that has one of its own."""
+    if isinstance(evaluate, Isolated):
+        evaluate.stop()
+
+
 def check_objective(study: StudyFile) -> None:
     """Load the function, or look for the program; a StudyError says what is not there.
 
@@ -63,9 +70,7 @@ def check_objective(study: StudyFile) -> None:
     """
     if isinstance(study.objective, PythonObjective):
         with study.at(("objective", "python")):
-            loaded = load(study.objective, study.folder)
-            if isinstance(loaded, Isolated):
-                loaded.stop()
+            unload(load(study.objective, study.folder))
     elif study.objective is not None:
         program = study.objective.command[0]
         with study.at(("objective", "command")):

@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.integrations.attributes import ERROR, VOID
 from meseta.study.attributes import BY_HAND, SEEN
@@ -115,6 +115,17 @@ def _release(ledger: Ledger, trial: FrozenTrial) -> bool:
 def void(ledger: Ledger, number: int, why: str) -> bool:
     """End a trial that does not count; False: it has been ended before."""
     return _end(ledger, number, VOID, why)
+
+
+def keep_late(ledger: Ledger, ended: FrozenTrial, value: float, attributes: dict[str, Any]) -> None:
+    """Keep the value of a trial that others took for abandoned, as a trial of its own."""
+    late = create_trial(
+        value=value,
+        params=ended.params,
+        distributions=ended.distributions,
+        user_attrs=attributes,
+    )
+    ledger.study.add_trial(late)
 
 
 def _end(ledger: Ledger, number: int, key: str, why: str) -> bool:

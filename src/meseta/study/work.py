@@ -9,7 +9,7 @@ from typing import Any
 
 import optuna
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import LONGEST_TEXT, cut
 from meseta.integrations.attributes import ERROR, EXECUTED
@@ -18,8 +18,8 @@ from meseta.study.hand_over import as_text
 from meseta.study.ledger import Ledger, StorageError
 from meseta.study.liveness import beating
 from meseta.study.nearness import gives_way
-from meseta.study.objective import Evaluation, EvaluationFailed, load
-from meseta.study.progress import Progress, progress, release_abandoned, void
+from meseta.study.objective import Evaluate, Evaluation, EvaluationFailed, load, unload
+from meseta.study.progress import Progress, keep_late, progress, release_abandoned, void
 from meseta.study.sampling import FileSampler
 
 POLL = 1.0  # seconds between looks at trials of others
@@ -27,7 +27,6 @@ STORING = (0.5, 1, 2, 4, 8, 16)  # seconds until a value is tried to be stored a
 ATTEMPTS = 5  # to find a design that nobody else is at
 
 Watch = Callable[[Progress], None]
-Evaluate = Callable[[dict[str, Any]], Evaluation]
 
 
 class ObjectiveMistake(RuntimeError):
@@ -59,16 +58,19 @@ def work(
     ledger.study.sampler = FileSampler(ledger)
     ledger.database.patience = PATIENCE
     done = 0
-    while (trials is None or done < trials) and parent in (None, os.getppid()):
-        release_abandoned(ledger)
-        now = progress(ledger.trials, file.budget)
-        watch(now)
-        if now.left != 0:
-            done += _one(ledger, evaluate)
-        elif now.running:
-            time.sleep(POLL)
-        else:
-            break
+    try:
+        while (trials is None or done < trials) and parent in (None, os.getppid()):
+            release_abandoned(ledger)
+            now = progress(ledger.trials, file.budget)
+            watch(now)
+            if now.left != 0:
+                done += _one(ledger, evaluate)
+            elif now.running:
+                time.sleep(POLL)
+            else:
+                break
+    finally:
+        unload(evaluate)
     watch(progress(ledger.trials, file.budget))
     return done
 
@@ -201,15 +203,7 @@ def _tell(
             raise
         if value is None or (found.state == TrialState.COMPLETE and found.value == value):
             return
-        # taken for dead, and ended by another worker: the value is kept as a trial of its own
-        ledger.study.add_trial(
-            create_trial(
-                value=value,
-                params=found.params,
-                distributions=found.distributions,
-                user_attrs=attributes,
-            )
-        )
+        keep_late(ledger, found, value, attributes)
 
 
 def _trial(ledger: Ledger, number: int) -> FrozenTrial:
