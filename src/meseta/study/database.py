@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import optuna
 from optuna.storages import BaseStorage, RDBStorage
-from sqlalchemy import Engine, text
+from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     DBAPIError,
@@ -116,15 +116,23 @@ def open_database(url: str, patience: float = 0.0) -> RDBStorage:
             url = parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
     for left in reversed(range(RACES)):
         try:
-            return _until_it_is_back(
-                lambda: RDBStorage(url, engine_kwargs=options), lambda: patience, _say
-            )
+            return _until_it_is_back(lambda: _connected(url, options), lambda: patience, _say)
         except SQLAlchemyError as error:
             # SQLite says no more than "error" where a table is there already
             if not left or trouble(error) not in ("raced", "busy", "other"):
                 raise
             time.sleep(random.uniform(0.02, 0.2))
     raise AssertionError("the last attempt returns or raises")
+
+
+def _connected(url: str, options: dict[str, Any]) -> RDBStorage:
+    # a pool of ours, since that of a storage that could not be made would stay open
+    pool = create_engine(url, **options).pool
+    try:
+        return RDBStorage(url, engine_kwargs={"pool": pool})
+    except BaseException:
+        pool.dispose()
+        raise
 
 
 def database_time(engine: Engine) -> float:
