@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -337,6 +338,18 @@ def test_workers_end_with_their_parent_and_tell_what_they_are_at(tmp_path):
     kinds = [kind_of(trial) for trial in ledger.trials if trial.params]
     assert kinds.count("complete") == len(lines_of(tmp_path / "begun")) < 10
     assert set(kinds) <= {"complete", "void"}
+
+
+def test_an_interrupt_ends_a_team_in_good_order(tmp_path):
+    path = prepare(tmp_path, COUNTED.format(seconds=100), budget=9)
+    parent = start(tmp_path, "--workers", "2", start_new_session=True)
+    until(lambda: len(lines_of(tmp_path / "begun")) >= 2)
+    os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
+    _, err = parent.communicate(timeout=60)
+    assert parent.returncode == 130
+    assert err == "meseta: interrupted; what is finished is kept, the same command goes on\n"
+    trials = open_ledger(read_study(path)).trials
+    assert [trial.user_attrs[VOID] for trial in trials] == ["interrupted"] * 2
 
 
 # --- two workers at one point ---

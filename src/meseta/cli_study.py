@@ -7,7 +7,6 @@ nothing to recommend yet, 130 interrupted.
 
 import json
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
@@ -78,8 +77,6 @@ def run(
         if workers > 1:
             _many_workers(path, trials, workers, as_json, quiet, answer)
             return
-        if worker is not None:  # the parent has a terminal, and ends us when it is interrupted
-            signal.signal(signal.SIGINT, lambda number, frame: None)
         ledger = _opened(path, begin=True, objective=True, patient=worker is not None)
         with failures(), termination_as_interrupt():
             from meseta.study.watch import watched

@@ -16,7 +16,8 @@ from meseta.study.tail import Tail
 from meseta.study.watch import watched
 
 POLL = 0.5  # seconds
-ENDING = 10.0  # seconds for a worker to end by itself
+MOMENT = 1.5  # seconds for workers to end that were interrupted with us
+ENDING = 10.0  # seconds for a worker to end once it was asked to
 LAST_WORDS = 2.0  # seconds for what it has written to arrive
 OURS = "meseta: "  # what our own messages begin with
 
@@ -49,6 +50,11 @@ def run_team(
                 for worker in team:
                     worker.process.wait()
     except KeyboardInterrupt:
+        # Ctrl-C reaches workers as well. A second signal right after the first may be given to a
+        # thread that does not evaluate, and would not be noticed before the evaluation is over.
+        until = time.monotonic() + MOMENT
+        while any(w.process.poll() is None for w in team) and time.monotonic() < until:
+            time.sleep(MOMENT / 20)
         _end(team)
         for words in _lost(team):
             print(OURS + words, file=sys.stderr)
@@ -95,7 +101,7 @@ def _end(team: Sequence[_Worker]) -> None:
 
 def _lost(team: Sequence[_Worker]) -> list[str]:
     """What workers said last that did not end well, nor by an interrupt, each thing once."""
-    fine = (0, 128 + signal.SIGINT, -signal.SIGTERM)
+    fine = (0, 128 + signal.SIGINT, -signal.SIGINT, -signal.SIGTERM)
     return list(dict.fromkeys(_last_words(w) for w in team if w.process.returncode not in fine))
 
 
