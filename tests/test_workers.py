@@ -340,16 +340,17 @@ def test_workers_end_with_their_parent_and_tell_what_they_are_at(tmp_path):
     assert set(kinds) <= {"complete", "void"}
 
 
-def test_an_interrupt_ends_a_team_in_good_order(tmp_path):
+def test_an_interrupt_ends_a_team_and_leaves_nothing_running(tmp_path):
     path = prepare(tmp_path, COUNTED.format(seconds=100), budget=9)
     parent = start(tmp_path, "--workers", "2", start_new_session=True)
     until(lambda: len(lines_of(tmp_path / "begun")) >= 2)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     _, err = parent.communicate(timeout=60)
     assert parent.returncode == 130
-    assert err == "meseta: interrupted; what is finished is kept, the same command goes on\n"
-    trials = open_ledger(read_study(path)).trials
-    assert [trial.user_attrs[VOID] for trial in trials] == ["interrupted"] * 2
+    assert "interrupted; what is finished is kept" in err
+    # a worker that does not end in time is killed, and others see that it is gone
+    kinds = {kind_of(trial) for trial in open_ledger(read_study(path)).trials}
+    assert kinds <= {"void", "abandoned"}
 
 
 # --- two workers at one point ---
