@@ -340,17 +340,35 @@ def test_workers_end_with_their_parent_and_tell_what_they_are_at(tmp_path):
     assert set(kinds) <= {"complete", "void"}
 
 
-def test_an_interrupt_ends_a_team_and_leaves_nothing_running(tmp_path):
+def test_a_second_signal_does_not_keep_a_worker_from_ending_in_good_order(folder, monkeypatch):
+    """Ctrl-C reaches it from the terminal, and then from the command that started it."""
+    prepare(folder, "def f(p):\n    raise KeyboardInterrupt\n")
+    ledger = open_ledger(read_study("s.toml"))
+    before = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
+    void = work.void
+
+    def interrupted(*arguments):
+        for each in before:
+            os.kill(os.getpid(), each)
+        return void(*arguments)
+
+    monkeypatch.setattr(work, "void", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        work.work(ledger)
+    assert [trial.user_attrs[VOID] for trial in ledger.trials] == ["interrupted"]
+    assert {each: signal.getsignal(each) for each in before} == before
+
+
+def test_an_interrupt_ends_a_team_in_good_order(tmp_path):
     path = prepare(tmp_path, COUNTED.format(seconds=100), budget=9)
     parent = start(tmp_path, "--workers", "2", start_new_session=True)
     until(lambda: len(lines_of(tmp_path / "begun")) >= 2)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     _, err = parent.communicate(timeout=60)
     assert parent.returncode == 130
-    assert "interrupted; what is finished is kept" in err
-    # a worker that does not end in time is killed, and others see that it is gone
-    kinds = {kind_of(trial) for trial in open_ledger(read_study(path)).trials}
-    assert kinds <= {"void", "abandoned"}
+    assert err == "meseta: interrupted; what is finished is kept, the same command goes on\n"
+    trials = open_ledger(read_study(path)).trials
+    assert [trial.user_attrs[VOID] for trial in trials] == ["interrupted"] * 2
 
 
 # --- two workers at one point ---

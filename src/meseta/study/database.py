@@ -219,8 +219,10 @@ class PatientDatabase:
         def once() -> T:
             try:
                 return operation()
-            except Exception:
-                with suppress(Exception):  # a session of a lost connection is of no use
+            except BaseException:
+                # a session of a lost connection is of no use, and one that was interrupted may
+                # hold a lock that others wait for
+                with suppress(Exception):
                     self.database.remove_session()
                 raise
 

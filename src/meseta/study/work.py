@@ -15,6 +15,7 @@ from meseta.boundary import LONGEST_TEXT, cut
 from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.study.database import PATIENCE
 from meseta.study.hand_over import as_text
+from meseta.study.interrupts import uninterrupted
 from meseta.study.ledger import Ledger, StorageError
 from meseta.study.liveness import beating
 from meseta.study.nearness import gives_way
@@ -101,7 +102,8 @@ def _one(ledger: Ledger, evaluate: Evaluate, attempts: int = ATTEMPTS) -> int:
     except BaseException as error:
         why = "interrupted" if isinstance(error, (KeyboardInterrupt, SystemExit)) else "not begun"
         ledger.database.patience = 0.0  # whoever interrupts does not want to wait
-        with suppress(StorageError):  # once we are gone, others see that we are
+        # once we are gone, others see that we are
+        with uninterrupted(), suppress(StorageError):
             void(ledger, trial.number, why)
         raise
     if crowded:
