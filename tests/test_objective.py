@@ -278,7 +278,7 @@ def test_a_program_that_fails_is_a_failed_trial(tmp_path, code, says):
     program(tmp_path, f"echo reading >&2\necho 'bad \033[31mbore' >&2\n{code}\n")
     error = failure(tmp_path)
     assert says in error.reason
-    assert error.stderr == "reading\nbad ?[31mbore"
+    assert error.stderr == "reading\nbad \\u001b[31mbore"
     assert error.stderr in str(error)
     assert pickle.loads(pickle.dumps(error)).stderr == error.stderr
 

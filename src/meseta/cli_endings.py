@@ -16,7 +16,7 @@ FAILURE, WRONG_USE, NOTHING_YET, INTERRUPTED = 1, 2, 3, 130
 def wrong_use() -> Iterator[None]:
     try:
         yield
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, FileExistsError) as error:
         stop(str(error), WRONG_USE)
 
 

@@ -173,7 +173,7 @@ def report(
         if as_json:
             _print_json(plain(made))
             return
-        written = page.write(made, target)
+        written = page.write(made, target, force=force)
     if made.answer is None:
         _echo(["nothing has finished yet, and the report says so"])
     _echo([f"{written} is written: open it in a browser"])

@@ -44,16 +44,20 @@ class Result:
     optimizer: Optimizer  # to go on by ask and tell
     interrupted: bool  # by KeyboardInterrupt, before the budget was spent
 
-    def report(self, path: str | PathLike[str], **words: Unpack[Words]) -> Path:
+    def report(
+        self, path: str | PathLike[str], *, force: bool = False, **words: Unpack[Words]
+    ) -> Path:
         """Write a report to look at: one HTML file. Returns its path.
 
         Args:
-            path: Of the file.
+            path: Of the file. An older report is overwritten.
+            force: Overwrite also a file that is not a report.
             words: As in `meseta.report.for_optimizer`: title, value, unit, units, at_least, ...
         """
         from meseta import page
 
-        return page.write(self.views(**words), path)
+        page.check_target(path, force=force)  # before the work is done
+        return page.write(self.views(**words), path, force=force)
 
     def views(self, **words: Unpack[Words]) -> Report:
         """What a report shows, as plain values: for `meseta.plot`, and for plots of your own."""

@@ -22,15 +22,7 @@ def check_target(ledger: Ledger, path: Path, *, force: bool = False) -> None:
     for what, place in own.items():
         if place is not None and _same(place, path):
             raise ValueError(f"{path} is {what}, which is never overwritten; name another by -o")
-    if not path.exists() or path.is_dir():  # writing to a folder is refused elsewhere
-        return
-    if not path.is_file():
-        raise ValueError(f"{path} is no regular file; name another by -o")
-    if not force and not page.is_report(path):
-        raise ValueError(
-            f"{path} exists and is no report of meseta, so it is left as it is; name another by "
-            "-o, or overwrite it with --force"
-        )
+    page.check_target(path, force=force)
 
 
 def _same(one: Path, other: Path) -> bool:

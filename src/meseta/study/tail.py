@@ -5,6 +5,8 @@ import threading
 from collections import deque
 from typing import IO
 
+from meseta.terminal import harmless
+
 LONGEST = 2**20  # bytes of output that are kept: the last ones
 LAST_LINES = 12  # of stderr in a message
 LAST_LETTERS = 2000
@@ -43,14 +45,10 @@ class Tail:
         return self.size <= LONGEST
 
     def lines(self) -> list[str]:
-        """For people: whatever it is, as text without control characters."""
+        """For people: whatever it is, as text that steers no terminal."""
         text = self.content.decode("utf-8", errors="replace")
-        return [_printable(line) for line in text.splitlines() if line.strip()]
+        return [harmless(line.expandtabs()) for line in text.splitlines() if line.strip()]
 
     def last_lines(self) -> str:
         """As many of them as a message can hold."""
         return "\n".join(self.lines()[-LAST_LINES:])[-LAST_LETTERS:]
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in text)
