@@ -5,9 +5,10 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -21,9 +22,22 @@ def program(name: str) -> str:
     return found
 
 
+class Server(NamedTuple):
+    url: str
+    stop: Callable[[], None]  # at once, as if it had crashed
+    start: Callable[[], None]
+
+
 @contextmanager
 def server() -> Iterator[str]:
     """A server of its own on a socket of its own; its URL."""
+    with restartable() as running:
+        yield running.url
+
+
+@contextmanager
+def restartable() -> Iterator[Server]:
+    """The same, to be stopped and started."""
     initdb, pg_ctl = program("initdb"), program("pg_ctl")
     # PostgreSQL refuses to run as root
     owner = pwd.getpwnam("nobody") if os.getuid() == 0 else None
@@ -49,10 +63,17 @@ def server() -> Iterator[str]:
         data, log = str(folder / "data"), str(folder / "log")
         call(initdb, "-D", data, "-U", "meseta", "-A", "trust", "-E", "UTF8", "--no-sync")
         options = f"-c listen_addresses='' -k {folder} -c fsync=off"
-        call(pg_ctl, "-D", data, "-l", log, "-w", "-o", options, "start")
-        try:
-            yield f"postgresql://meseta@/postgres?host={folder}"
-        finally:
+
+        def start() -> None:
+            call(pg_ctl, "-D", data, "-l", log, "-w", "-o", options, "start")
+
+        def stop() -> None:
             call(pg_ctl, "-D", data, "-m", "immediate", "-w", "stop")
+
+        start()
+        try:
+            yield Server(f"postgresql://meseta@/postgres?host={folder}", stop, start)
+        finally:
+            stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -9,7 +9,7 @@ PACKAGE = Path(meseta.__file__).parent
 # Lowest first; modules of one rank do not import each other.
 RANKS = [
     {"boundary", "terminal"},
-    {"sobol", "ascent", "cholesky", "grid", "nes_plain", "noise", "parameters"},
+    {"sobol", "ascent", "cholesky", "evaluation", "grid", "nes_plain", "noise", "parameters"},
     {"domain"},
     {"space"},
     {"kernels", "problems"},

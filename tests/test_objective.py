@@ -18,8 +18,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from meseta.study import command
-from meseta.study.evaluation import read_evaluation
+from meseta.evaluation import read_evaluation
+from meseta.study import command, tail
 from meseta.study.file import StudyError, read_study
 from meseta.study.hand_over import as_environment, as_text, filled, placeholders, variable
 from meseta.study.objective import (
@@ -278,7 +278,7 @@ def test_a_program_that_fails_is_a_failed_trial(tmp_path, code, says):
     program(tmp_path, f"echo reading >&2\necho 'bad \033[31mbore' >&2\n{code}\n")
     error = failure(tmp_path)
     assert says in error.reason
-    assert error.stderr == "reading\nbad ?[31mbore"
+    assert error.stderr == "reading\nbad \\u001b[31mbore"
     assert error.stderr in str(error)
     assert pickle.loads(pickle.dumps(error)).stderr == error.stderr
 
@@ -349,15 +349,15 @@ def test_huge_output_does_not_eat_memory(tmp_path, monkeypatch):
         "head -c 30000000 /dev/zero | tr '\\0' 'x'; head -c 9000000 /dev/zero >&2; echo; echo 5",
     )
     kept = []
-    finish = command._Tail.finish
+    finish = tail.Tail.finish
 
-    def spy(tail):
-        finish(tail)
+    def spy(tail, seconds):
+        finish(tail, seconds)
         kept.append(sum(map(len, tail._kept)))
 
-    monkeypatch.setattr(command._Tail, "finish", spy)
+    monkeypatch.setattr(tail.Tail, "finish", spy)
     assert run(tmp_path).value == 5
-    assert max(kept) <= command.LONGEST + 2**16
+    assert max(kept) <= tail.LONGEST + 2**16
     assert "bytes, more than the" in failure(tmp_path, output="json").reason
     program(tmp_path, "head -c 3000000 /dev/zero | tr '\\0' '1'")
     error = failure(tmp_path)

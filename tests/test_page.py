@@ -295,6 +295,7 @@ def test_plotted_numbers_keep_the_digits_by_which_they_differ():
     [
         ("no/such/report.html", FileNotFoundError, "there is no folder"),
         ("", IsADirectoryError, "is a folder"),
+        ("/dev/null", FileExistsError, "no regular file"),
     ],
 )
 def test_bad_paths_are_refused(tmp_path, place, error, words):

@@ -32,6 +32,18 @@ def test_a_result_writes_its_report(result, tmp_path):
     assert result.report(tmp_path / "again.html", **words).read_text(encoding="utf-8") == text
 
 
+def test_a_file_that_is_no_report_is_left_as_it_is(result, tmp_path):
+    notes = tmp_path / "notes.html"
+    notes.write_text("my notes")
+    page = meseta.report.for_optimizer(result.optimizer)
+    for write in (result.report, page.save):
+        with pytest.raises(FileExistsError, match=r"is no report of meseta.*force=True"):
+            write(notes)
+    assert notes.read_text() == "my notes"
+    assert "my notes" not in result.report(notes, force=True).read_text(encoding="utf-8")
+    assert page.save(notes) == notes  # which is a report by now
+
+
 def test_views_are_what_the_report_shows(result):
     made = result.views(at_most=0.5)
     assert made.answer.robust.params == result.params

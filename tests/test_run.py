@@ -11,7 +11,7 @@ import pytest
 
 import meseta
 import meseta.methods
-from meseta import Normal, maximize, minimize
+from meseta import Environment, Normal, maximize, minimize
 from meseta.problems import get
 from meseta.run import EvaluationsFailed
 
@@ -315,3 +315,74 @@ def test_a_penalty_as_large_as_floats_go_is_a_failure():
         result = quietly(lambda x: -1.7e308 if x["x"] > 0.7 else sin_linear(x), budget=6)
     assert math.isfinite(result.mean)
     assert (result.history["state"] == "failed").any()
+
+
+OBSERVED = {"x": Normal(0.05), "t": Environment(Normal(2.0, mean=20.0), observed=True)}
+ROOM = {"x": (0.0, 1.0), "t": (10.0, 30.0)}
+
+
+def test_what_is_observed_comes_with_the_value():
+    def f(params):
+        assert "t" not in params
+        t = 18.0 + len(seen)
+        seen.append(t)
+        executed = {"t": t, "x": 0.5} if len(seen) == 2 else {"t": t}
+        return {"value": -((params["x"] - 0.3) ** 2) - 0.01 * t, "executed": executed}
+
+    seen = []
+    result = quietly(f, ROOM, noise=OBSERVED, budget=4)
+    assert [trial.state for trial in result.trials] == ["complete"] * 4
+    assert [trial.params["t"] for trial in result.trials] == seen
+    assert result.trials[1].params["x"] == 0.5
+    assert set(result.params) == {"x"}
+
+
+@pytest.mark.parametrize("answer", [0.25, {"value": 0.25, "executed": {"T": 20.0}}])
+def test_what_is_observed_and_never_said_ends_the_run_at_the_first_evaluation(answer):
+    def f(params):
+        seen.append(params)
+        return answer
+
+    seen = []
+    with pytest.raises(TypeError, match=r"'t' is observed.*'value': 0\.25.*Optimizer\.ask"):
+        quietly(f, ROOM, noise=OBSERVED, budget=6)
+    assert len(seen) == 1
+
+
+class Unshowable(Exception):
+    def __str__(self):
+        raise TypeError
+
+
+@pytest.mark.parametrize(
+    ("reason", "error"),
+    [
+        (lambda: sys.exit(3), "f called sys.exit(3)"),
+        (lambda: (_ for _ in ()).throw(Unshowable), "Unshowable: with a message that cannot"),
+        (lambda: "x" * 10**6, "letters in all)"),
+        (lambda: {"valeu": 1.0}, "EvaluationFailed: the result of f must have a 'value'"),
+        (lambda: {"value": 1.0, "executed": {"y": 1.0}}, "ValueError"),
+        (lambda: 10**5000, "ValueError"),
+    ],
+)
+def test_whatever_f_does_earlier_evaluations_are_kept(reason, error):
+    f, _ = every_third_fails(reason)
+    with pytest.warns(RuntimeWarning):
+        result = quietly(f, budget=3)
+    assert [trial.state for trial in result.trials] == ["complete", "failed", "complete"]
+    assert error in result.trials[1].error
+    assert len(result.trials[1].error) < 3000
+
+
+@pytest.mark.parametrize("end", [GeneratorExit, type("Cancelled", (BaseException,), {})])
+def test_an_end_that_is_no_failure_takes_the_evaluations_along(end):
+    def f(params):
+        if seen:
+            raise end
+        seen.append(params)
+        return 1.0
+
+    seen = []
+    with pytest.raises(end) as caught:
+        quietly(f, budget=3)
+    assert len(caught.value.optimizer.history) == 1

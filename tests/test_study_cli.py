@@ -187,7 +187,7 @@ def test_what_is_observed_must_be_told(folder):
     typed("tell", "lab.toml", 0, "1.0", "--set", "wind=4.5")
     (folder / "sim.toml").write_text(SIMULATED + OBSERVED)
     (folder / "model.py").write_text(
-        "def f(p):\n    executed = {'wind': 4.0} if p['x'] > 0.5 else {'wnid': 4.0}\n"
+        "def f(p):\n    executed = {'wind': 4.0} if p['x'] < 0.5 else {'wnid': 4.0}\n"
         "    return {'value': p['x'], 'executed': executed}\n"
     )
     typed("run", "sim.toml")

@@ -538,7 +538,8 @@ def test_any_name_is_read_and_pointed_at(tmp_path_factory, name):
             "press.toml:2: objective.python must be 'module:function'",
         ),
         ("[objective]\npython='./sub/a.py:f'\n" + X, "write 'sub.a:f'"),
-        ("[objective]\npython='a:b'\ntimeout=3\n" + X, "objective.timeout is not known"),
+        ("[objective]\npython='a:b'\ntimeout=0\n" + X, "objective.timeout must be greater"),
+        ("[objective]\npython='a:b'\ninput='json'\n" + X, "objective.input is not known"),
         (
             "[objective]\ncommand='./sim --a \"{x} y\"'\n" + X,
             "must be a list, since it is not run by a shell, got a text; you probably mean "

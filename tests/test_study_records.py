@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import stat
+import time
 from pathlib import Path
 
 import optuna
@@ -141,7 +142,7 @@ def test_an_objective_whose_value_is_too_large_has_failed_and_says_so(folder):
         '[study]\nmethod = "sobol"\nbudget = 1\n[objective]\npython = "model:f"\n'
         "[parameters.x]\nlow = 0.0\nhigh = 1.0\n"
     )
-    typed("run", "s.toml")
+    typed("run", "s.toml", code=1)
     (row,) = rows("s.toml")
     assert (row["state"], row["value"]) == ("failed", "")
     assert "within ±1e+100" in row["failed"]
@@ -491,10 +492,10 @@ def test_a_report_overwrites_nothing_but_a_report(lab):
 def test_a_trial_that_a_worker_evaluates_is_not_told_by_hand(lab):
     ledger = open_ledger(read_study("lab.toml"))
     ledger.mark(0, BY_HAND, False)
-    ledger.mark(0, WORKER, this_worker())
+    ledger.mark(0, WORKER, this_worker(time.time()))
     for words in (["0", "1.5"], ["0", "--failed", "no"], ["0", "--spoilt", "no"]):
         assert "a worker evaluates trial 0" in typed("tell", "lab.toml", *words, code=2).stderr
-    ledger.mark(0, WORKER, {**this_worker(), "pid": 2**30})
+    ledger.mark(0, WORKER, {**this_worker(time.time()), "pid": 2**30})
     typed("tell", "lab.toml", 0, "1.5")  # that worker is gone
     assert trials()[0].value == 1.5
 

@@ -138,7 +138,7 @@ def test_a_run_that_is_killed_again_and_again(tmp_path):
 def team_of(folder, workers, wait):
     """Workers started by hand, one of them killed in the midst of its work."""
     ledger = open_ledger(read_study(folder / "trust.toml"))
-    team = [start(folder, "--worker") for _ in range(workers)]
+    team = [start(folder, "--worker", str(os.getpid())) for _ in range(workers)]
     try:
         victim = None
         while victim is None:
@@ -189,7 +189,7 @@ def test_eight_workers_on_postgresql(tmp_path):
         prepare(tmp_path, budget=budget, method="rkg", storage=url, seconds=0.3, num_initial=40)
         ledger = team_of(tmp_path, 8, wait=20)
         check_team(tmp_path, ledger, budget)
-        ledger.storage.engine.dispose()
+        ledger.database.database.engine.dispose()
     pairs = pairs_at_once(tmp_path)
     assert len(pairs) > budget / 2
     assert min(pairs) > 1e-3
@@ -197,6 +197,10 @@ def test_eight_workers_on_postgresql(tmp_path):
 
 def test_workers_of_one_command(tmp_path):
     prepare(tmp_path, budget=6, method="sobol")
+    model = tmp_path / "model.py"
+    # more than a pipe holds: somebody has to read it
+    loud = '    print("x" * 300_000, file=__import__("sys").stderr)\n    return value'
+    model.write_text(model.read_text().replace("    return value", loud))
     result = finish(start(tmp_path, "--workers", "2"))
     assert result["complete"] == 6
     assert len(diary(tmp_path)) == 6

@@ -13,6 +13,8 @@ from typing import Any, SupportsIndex
 
 import numpy as np
 
+LONGEST_SHOWN = 80  # letters of a value in a message
+LONGEST_TEXT = 2000  # letters of a message that is kept
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
 LARGEST_VALUE = 1e100  # of f: its square must still be a number
 
@@ -62,6 +64,31 @@ def read_count(what: str, value: object, least: int = 1, most: int | None = None
     if most is not None and count > most:
         raise ValueError(f"{what} must be at most {most}, got {count}")
     return count
+
+
+def cut(text: str, longest: int = LONGEST_TEXT) -> str:
+    """A text that is not too long to be kept and shown; it says how much was cut off."""
+    if len(text) <= longest:
+        return text
+    return f"{text[:longest]}... (cut: {len(text)} letters in all)"
+
+
+def shown(value: object) -> str:
+    """A value for a message, no longer than fits."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # a whole number of thousands of digits, deep lists
+        text = "a very large value"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
+
+
+def described_error(error: BaseException) -> str:
+    """An exception of the user's code: its class and its message, whatever that is."""
+    try:
+        text = str(error) or "without a message"
+    except Exception:  # an exception that cannot even be shown
+        text = "with a message that cannot be shown"
+    return f"{type(error).__name__}: {cut(text)}"
 
 
 def missing(sentence: str, extra: str) -> RuntimeError:

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import typer
 
-from meseta.terminal import harmless
+from meseta.terminal import say
 
 FAILURE, WRONG_USE, NOTHING_YET, INTERRUPTED = 1, 2, 3, 130
 
@@ -16,7 +16,7 @@ FAILURE, WRONG_USE, NOTHING_YET, INTERRUPTED = 1, 2, 3, 130
 def wrong_use() -> Iterator[None]:
     try:
         yield
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, FileExistsError) as error:
         stop(str(error), WRONG_USE)
 
 
@@ -35,18 +35,18 @@ def failures() -> Iterator[None]:
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
     """So that workers are not left behind when a queue or a shutdown ends the parent."""
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    hangup = getattr(signal, "SIGHUP", signal.SIGTERM)  # a terminal that is closed
+    numbers = {signal.SIGTERM, hangup}
+    if signal.getsignal(hangup) is signal.SIG_IGN:  # as nohup wants it
+        numbers.discard(hangup)
+    before = {each: signal.signal(each, signal.default_int_handler) for each in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)
 
 
 def stop(message: str, code: int) -> NoReturn:
-    warn(message)
+    say(message)
     raise typer.Exit(code)
-
-
-def warn(message: str) -> None:
-    """A sentence beside the output."""
-    typer.echo(harmless(f"meseta: {message}"), err=True)

@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
@@ -21,15 +21,16 @@ from meseta.cli_endings import (
     failures,
     stop,
     termination_as_interrupt,
-    warn,
     wrong_use,
 )
 from meseta.cli_numbers import NumbersCommand
-from meseta.terminal import harmless
+from meseta.terminal import harmless, say
 
 if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
+    from meseta.study.progress import Progress
 
+REASONS = 3  # of failed trials that are shown
 StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
 Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
 Csv = Annotated[bool, typer.Option("--csv", help="As CSV, for spreadsheets.")]
@@ -71,21 +72,30 @@ def run(
     workers: Annotated[int, typer.Option(min=1, help="Processes that evaluate at a time.")] = 1,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Without a progress bar.")] = False,
-    worker: Annotated[bool, typer.Option("--worker", hidden=True)] = False,
+    worker: Annotated[int | None, typer.Option("--worker", metavar="PID", hidden=True)] = None,
 ) -> None:
     """Run a study, or go on with it; from one terminal or from many at once."""
-    if workers > 1:
-        _many_workers(path, trials, workers, as_json, quiet)
-        return
-    ledger = _opened(path, begin=True, objective=True)
-    with failures(), termination_as_interrupt():
-        from meseta.study.watch import watched
-        from meseta.study.work import work
+    from meseta.study.output import lasting_output
 
-        with watched(ledger, quiet=quiet or as_json) as watch:
-            work(ledger, trials=trials, watch=watch)
-    if not worker:  # the team's answer is given once
-        _report(ledger, as_json)
+    with lasting_output(answer_alone=as_json) as (answer, look):
+        if workers > 1:
+            _many_workers(path, trials, workers, as_json, quiet, answer)
+            return
+        ledger = _opened(path, begin=True, objective=True, patient=worker is not None)
+        with failures(), termination_as_interrupt():
+            from meseta.study.watch import watched
+            from meseta.study.work import work
+
+            with watched(ledger, quiet=quiet or as_json) as watch:
+
+                def seen(now: "Progress") -> None:
+                    look()
+                    watch(now)
+
+                work(ledger, trials=trials, parent=worker, watch=seen)
+        if worker is None:  # the team's answer is given once
+            _report(ledger, as_json, file=answer)
+            _check_any(ledger)
 
 
 def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
@@ -123,7 +133,7 @@ def _export(path: Path, csv: bool) -> None:
 
         found = export(path)
     if found.note:
-        warn(f"{found.note}. These are the trials as they are stored")
+        say(f"{found.note}. These are the trials as they are stored")
     if csv:
         _print_csv(found.table())
         return
@@ -163,7 +173,7 @@ def report(
         if as_json:
             _print_json(plain(made))
             return
-        written = page.write(made, target)
+        written = page.write(made, target, force=force)
     if made.answer is None:
         _echo(["nothing has finished yet, and the report says so"])
     _echo([f"{written} is written: open it in a browser"])
@@ -187,7 +197,7 @@ def ask(
         left = progress(ledger.trials, ledger.file.budget).left
         planned = lab.ask(ledger, n)
     if left is not None and n > left:
-        warn(f"beyond the budget of {ledger.file.budget} trials")
+        say(f"beyond the budget of {ledger.file.budget} trials")
     if as_json:
         _print_json(show.planned_data(planned))
     elif csv:
@@ -249,9 +259,9 @@ def tell(
     with failures():
         notes = lab.store(ledger, outcomes)
     for note in notes:
-        warn(note)
+        say(note)
     if known:
-        warn(f"{_counted(known, 'row')} had been told before")
+        say(f"{_counted(known, 'row')} had been told before")
     _told(ledger, len(outcomes), as_json, known)
 
 
@@ -277,9 +287,9 @@ def take_over(
         added = lab.add_history(ledger, found)
     known = len(found) - added
     if known:
-        warn(f"{_counted(known, 'row')} had been there already")
+        say(f"{_counted(known, 'row')} had been there already")
     if unfinished:
-        warn(f"{_counted(unfinished, 'row')} without an outcome yet, left out")
+        say(f"{_counted(unfinished, 'row')} without an outcome yet, left out")
     _told(ledger, added, as_json, known)
 
 
@@ -296,7 +306,12 @@ def _told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
 
 
 def _opened(
-    path: Path, *, begin: bool = False, reading: bool = False, objective: bool = False
+    path: Path,
+    *,
+    begin: bool = False,
+    reading: bool = False,
+    objective: bool = False,
+    patient: bool = False,
 ) -> "Ledger":
     """The study in the file, checked from top to bottom before anything is touched."""
     with wrong_use():
@@ -316,12 +331,16 @@ def _opened(
 
             check_objective(file)
     with failures():
+        from meseta.study.database import PATIENCE
         from meseta.study.ledger import open_ledger
 
-        return open_ledger(file, begin=begin, reading=reading)
+        patience = PATIENCE if patient else 0.0
+        return open_ledger(file, begin=begin, reading=reading, patience=patience)
 
 
-def _report(ledger: "Ledger", as_json: bool, needed: bool = False) -> None:
+def _report(
+    ledger: "Ledger", as_json: bool, needed: bool = False, file: TextIO | None = None
+) -> None:
     """Print the recommendation, if there is any yet."""
     with failures():
         from meseta.study import show
@@ -332,7 +351,7 @@ def _report(ledger: "Ledger", as_json: bool, needed: bool = False) -> None:
         answer = answer_of(ledger) if now.complete else None
     if as_json:
         best = None if answer is None else show.answer_data(answer)
-        _print_json({**show.progress_data(now), "recommendation": best})
+        _print_json({**show.progress_data(now), "recommendation": best}, file)
     else:
         _echo(show.progress_lines(ledger.file, now))
         if answer is not None:
@@ -341,24 +360,38 @@ def _report(ledger: "Ledger", as_json: bool, needed: bool = False) -> None:
         stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
 
 
-def _many_workers(path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool) -> None:
+def _check_any(ledger: "Ledger") -> None:
+    """A run whose trials have all failed has failed."""
+    with failures():
+        from meseta.study.progress import failed_reasons, progress
+
+        now = progress(ledger.trials, ledger.file.budget)
+        if now.complete or not now.failed:
+            return
+        reasons = failed_reasons(ledger)
+    shown = "; ".join(f"{reason} (trial {number})" for reason, number in reasons[:REASONS])
+    more = f"; and {len(reasons) - REASONS} other reasons" if len(reasons) > REASONS else ""
+    stop(
+        f"no trial gave a value, and all {now.failed} that were evaluated failed: {shown}{more}",
+        FAILURE,
+    )
+
+
+def _many_workers(
+    path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool, answer: TextIO
+) -> None:
     ledger = _opened(path, begin=True, objective=True)
     with failures(), termination_as_interrupt():
         from meseta.study.team import run_team
 
-        command = [
-            sys.executable,
-            "-m",
-            "meseta.cli",
-            "run",
-            os.fspath(path),
-            "--quiet",
-            "--worker",
-        ]
+        command = [sys.executable, "-m", "meseta.cli", "run", os.fspath(path), "--quiet"]
         lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json)
-    _report(ledger, as_json)
+    for words in lost:  # first of all: there may be values in them that are nowhere else
+        say(words)
+    _report(ledger, as_json, file=answer)
     if lost:
-        stop(f"{len(lost)} of {workers} workers ended early: {lost[0]}", FAILURE)
+        stop("workers ended early, see above; the same command goes on", FAILURE)
+    _check_any(ledger)
 
 
 def _assignment(text: str) -> tuple[str, str]:
@@ -372,8 +405,9 @@ def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def _print_json(data: Any) -> None:
-    typer.echo(harmless(json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)))
+def _print_json(data: Any, file: TextIO | None = None) -> None:
+    text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(harmless(text), file=file)
 
 
 def _print_csv(lines: list[list[object]]) -> None:

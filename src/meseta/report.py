@@ -39,9 +39,14 @@ class Page:
         """The whole page, which needs nothing else."""
         return page.html(self.report)
 
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write the page to a file, and return its path."""
-        return page.write(self.report, path)
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write the page to a file, and return its path.
+
+        Args:
+            path: Of the file. An older report is overwritten.
+            force: Overwrite also a file that is not a report.
+        """
+        return page.write(self.report, path, force=force)
 
     def __repr__(self) -> str:
         return f"<report: {self.report.terms.title}, {self.report.complete} evaluations>"

@@ -1,7 +1,7 @@
 """maximize and minimize: a whole run in one call."""
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -11,7 +11,8 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from meseta.boundary import read_count, read_number
+from meseta.boundary import described_error, read_count, read_value, shown
+from meseta.evaluation import read_evaluation
 from meseta.gp.fit import Prior
 from meseta.initial import Initial
 from meseta.methods import DEFAULT_METHOD
@@ -43,16 +44,20 @@ class Result:
     optimizer: Optimizer  # to go on by ask and tell
     interrupted: bool  # by KeyboardInterrupt, before the budget was spent
 
-    def report(self, path: str | PathLike[str], **words: Unpack[Words]) -> Path:
+    def report(
+        self, path: str | PathLike[str], *, force: bool = False, **words: Unpack[Words]
+    ) -> Path:
         """Write a report to look at: one HTML file. Returns its path.
 
         Args:
-            path: Of the file.
+            path: Of the file. An older report is overwritten.
+            force: Overwrite also a file that is not a report.
             words: As in `meseta.report.for_optimizer`: title, value, unit, units, at_least, ...
         """
         from meseta import page
 
-        return page.write(self.views(**words), path)
+        page.check_target(path, force=force)  # before the work is done
+        return page.write(self.views(**words), path, force=force)
 
     def views(self, **words: Unpack[Words]) -> Report:
         """What a report shows, as plain values: for `meseta.plot`, and for plots of your own."""
@@ -105,12 +110,14 @@ def maximize(
     A benchmark problem may stand in place of f, space and noise: `maximize(get("gmm"))`. It brings
     its budget and its number of initial points too, and its observations are noisy.
 
-    An evaluation that raises an exception, or returns None or no finite number, has failed: it
-    counts, and the run goes on. Ctrl-C ends the run early, with what was found so far.
+    An evaluation that raises an exception, calls `sys.exit`, or returns None or no finite number,
+    has failed: it counts, and the run goes on. Ctrl-C ends the run early, with what was found so
+    far.
 
     Args:
         f: Takes a dict with a value for each parameter, returns a number; or a `Problem` of
-            `meseta.problems`.
+            `meseta.problems`. It may return `{"value": 0.8, "executed": {"x": 0.31}}` to say what
+            was in fact carried out, and must do so for observed environment variables.
         budget: How often f is evaluated, initial and failed evaluations included.
         progress: Show a bar with the mean of g at the recommended design.
         callback: Called as `callback(optimizer, trial)` after each evaluation; it may raise
@@ -230,19 +237,19 @@ def _run(
         interrupted, first_error = _loop(f, optimizer, budget, progress, callback)
         if optimizer.has_values:
             return _result(optimizer, interrupted)
-    except (Exception, KeyboardInterrupt) as error:  # what was evaluated must not be lost with it
+    except BaseException as error:  # what was evaluated must not be lost with it
         error.add_note(
             f"{len(optimizer.history)} evaluations are kept in the `optimizer` attribute of this "
             "exception: error.optimizer.history"
         )
-        error.optimizer = optimizer  # type: ignore[union-attr]
+        error.optimizer = optimizer  # type: ignore[attr-defined]
         raise
     raise EvaluationsFailed(optimizer.trials) from first_error
 
 
 def _loop(
     f: Objective, optimizer: Optimizer, budget: int, progress: bool, callback: Callback | None
-) -> tuple[bool, Exception | None]:
+) -> tuple[bool, BaseException | None]:
     """Whether it was interrupted, and the first exception of f."""
     first_error = None
     with tqdm(total=budget, desc=optimizer.method, unit="evaluation", disable=not progress) as bar:
@@ -260,17 +267,27 @@ def _loop(
     return False, first_error
 
 
-def _step(f: Objective, optimizer: Optimizer, first_error: Exception | None) -> Exception | None:
+def _step(
+    f: Objective, optimizer: Optimizer, first_error: BaseException | None
+) -> BaseException | None:
     """Ask, evaluate, tell; warn of the first failure, and return it."""
     params = optimizer.ask()
+    number = optimizer.trials[-1].number
     try:
-        value = f(dict(params))
-        if value is not None:
-            value = read_number("the value of f", value)
-        optimizer.tell(params, value, error="f returned None" if value is None else None)
-    except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        optimizer.tell(params, None, error=reason)
+        value, executed = _read(f(dict(params)))
+        missing = [n for n in optimizer.surroundings.observed if n not in executed]
+        if value is not None and missing and not optimizer.has_values:
+            raise _Unobserved(missing[0], value)
+        told = {**params, **executed}
+        error = "f returned None" if value is None else None
+        optimizer.tell(told, value, error=error, trial=number)
+    except _Unobserved as error:  # nor will f say so the next time: the budget is not spent on it
+        raise TypeError(str(error)) from None
+    except (Exception, SystemExit) as error:
+        reason = described_error(error)
+        if isinstance(error, SystemExit):
+            reason = f"f called sys.exit({shown(error.code)})"
+        optimizer.tell(params, None, error=reason, trial=number)
         if first_error is None:
             warnings.warn(
                 f"an evaluation of f failed, at {params}, and is left out: {reason}; further "
@@ -280,6 +297,25 @@ def _step(f: Objective, optimizer: Optimizer, first_error: Exception | None) -> 
             )
         return first_error or error
     return first_error
+
+
+class _Unobserved(Exception):
+    def __init__(self, name: str, value: float) -> None:
+        super().__init__(
+            f"{name!r} is observed, so that f must say what it was: return {{'value': {value!r}, "
+            f"'executed': {{{name!r}: ...}}}}, but the first evaluation did not; or evaluate "
+            "by yourself, with Optimizer.ask and Optimizer.tell"
+        )
+
+
+def _read(result: object) -> tuple[float | None, dict[str, Any]]:
+    """The value that f returned, and what was carried out where it says so."""
+    if result is None:
+        return None, {}
+    if isinstance(result, Mapping):
+        evaluation = read_evaluation(result, "the result of f")
+        return evaluation.value, evaluation.executed
+    return read_value(result, "the value of f", remedy=""), {}
 
 
 def _best_so_far(optimizer: Optimizer) -> str:

@@ -1,7 +1,9 @@
 """Texts of others on a terminal: what would steer it is shown instead of obeyed."""
 
 import re
+import sys
 
+OURS = "meseta: "  # what our own messages begin with
 # Control characters but the end of a line, marks that turn the direction of writing around, and
 # halves of pairs, which no terminal can be sent.
 _STEERING = re.compile(
@@ -21,3 +23,8 @@ def harmless(text: str) -> str:
 def one_line(text: str) -> str:
     """The same without ends of lines, for a name or a cell of a table."""
     return harmless(text).replace("\n", "\\n")
+
+
+def say(message: str) -> None:
+    """A sentence beside the output, on standard error."""
+    print(harmless(OURS + message), file=sys.stderr, flush=True)

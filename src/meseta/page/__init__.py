@@ -25,8 +25,8 @@ def is_report(path: str | os.PathLike[str]) -> bool:
     return f'<meta name="generator" content="{GENERATOR}"'.encode() in head
 
 
-def write(report: Report, path: str | os.PathLike[str]) -> Path:
-    """Written beside its place and moved there, so that nobody reads half of it."""
+def check_target(path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Where a report may be written: a new file or an older report, any file with `force`."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(
@@ -34,6 +34,19 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
         )
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent}; make it first")
+    if target.exists() and not target.is_file():
+        raise FileExistsError(f"{target} is no regular file; name another")
+    if target.exists() and not force and not is_report(target):
+        raise FileExistsError(
+            f"{target} exists and is no report of meseta, so it is left as it is; name another "
+            "file, or overwrite it: --force on the command line, force=True in Python"
+        )
+    return target
+
+
+def write(report: Report, path: str | os.PathLike[str], *, force: bool = False) -> Path:
+    """Written beside its place and moved there, so that nobody reads half of it."""
+    target = check_target(path, force=force)
     text = html(report)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
@@ -45,4 +58,4 @@ def write(report: Report, path: str | os.PathLike[str]) -> Path:
     return target
 
 
-__all__ = ["html", "is_report", "write"]
+__all__ = ["check_target", "html", "is_report", "write"]

@@ -1,9 +1,18 @@
-"""Names of the attributes by which trials of a study say who works at them."""
+"""Names of the attributes by which trials of a study say who works at them.
 
-# Who evaluates the trial: host, process, when that process was started, and its last sign of life.
+Times are seconds since 1970 by the clock of the database, which all workers share.
+"""
+
+# Who evaluates the trial: see `liveness.this_worker`.
 WORKER = "meseta:worker"
+# The last sign of life. The first one is given when the evaluation begins.
 BEAT = "meseta:beat"
+# When a running trial was first seen that does not say who works at it.
+SEEN = "meseta:seen"
 # Somebody carries the trial out by hand.
 BY_HAND = "meseta:by-hand"
 # The number of the trial that this outcome was told for, which had been given up before.
 INSTEAD_OF = "meseta:instead-of"
+# For how many seconds there was no sign of life. It is worked out by whoever reads the trials, and
+# never stored.
+SILENT = "meseta:silent"

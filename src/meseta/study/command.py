@@ -12,23 +12,20 @@ import signal
 import subprocess
 import tempfile
 import threading
-from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from meseta.study.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.boundary import shown
+from meseta.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.hand_over import as_environment, as_json, filled
-from meseta.study.sentences import shown
 from meseta.study.tables import CommandObjective
+from meseta.study.tail import LONGEST, Tail
 
-LONGEST = 2**20  # bytes of output that are kept: the last ones
 GRACE = 2.0  # seconds from the request to end to the end
-LAST_LINES = 12  # of stderr in a message
-LAST_LETTERS = 2000
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_running: set["subprocess.Popen[bytes]"] = set()
+running: set["subprocess.Popen[bytes]"] = set()
 
 
 def run_command(objective: CommandObjective, params: Mapping[str, Any], folder: Path) -> Evaluation:
@@ -48,7 +45,7 @@ def run_command(objective: CommandObjective, params: Mapping[str, Any], folder: 
         reason = f"{program} took longer than {objective.timeout:g} s and was ended"
         raise EvaluationFailed(reason, written)
     if code:
-        raise EvaluationFailed(f"{program} ended with {_described(code)}", written)
+        raise EvaluationFailed(f"{program} ended with {described(code)}", written)
     try:
         return _output(objective, stdout)
     except EvaluationFailed as error:
@@ -76,8 +73,8 @@ def find_program(program: str, directory: Path) -> str:
 
 def stop_commands() -> None:
     """End every program that is running for a trial, whichever thread waits for it."""
-    for process in tuple(_running):
-        _end(process)
+    for process in tuple(running):
+        end(process)
 
 
 def _input(
@@ -93,70 +90,31 @@ def _input(
     return arguments, environment, stdin
 
 
-class _Tail:
-    """The last bytes of a stream, read by a thread so that the program never waits for us."""
-
-    def __init__(self, stream: IO[bytes]) -> None:
-        self.size = 0
-        self._kept: deque[bytes] = deque()
-        self._stream = stream
-        self._thread = threading.Thread(target=self._read, daemon=True)
-        self._thread.start()
-
-    def _read(self) -> None:
-        kept = 0
-        with self._stream:
-            while chunk := os.read(self._stream.fileno(), 2**16):
-                self._kept.append(chunk)
-                self.size += len(chunk)
-                kept += len(chunk)
-                while kept - len(self._kept[0]) >= LONGEST:
-                    kept -= len(self._kept.popleft())
-
-    def finish(self) -> None:
-        """Wait for the end; not for long, if a process that got away holds the stream open."""
-        self._thread.join(GRACE)
-
-    @property
-    def content(self) -> bytes:
-        return b"".join(tuple(self._kept))[-LONGEST:]
-
-    @property
-    def whole(self) -> bool:
-        return self.size <= LONGEST
-
-    def last_lines(self) -> str:
-        """For people: whatever it is, as text without control characters."""
-        text = self.content[-8 * LAST_LETTERS :].decode("utf-8", errors="replace")
-        lines = [_printable(line) for line in text.splitlines() if line.strip()]
-        return "\n".join(lines[-LAST_LINES:])[-LAST_LETTERS:]
-
-
 def _run(
     arguments: list[str],
     environment: dict[str, str],
     stdin: bytes,
     directory: Path,
     timeout: float | None,
-) -> tuple[int | None, _Tail, _Tail]:
+) -> tuple[int | None, Tail, Tail]:
     """Exit code (None: it took too long), stdout and stderr."""
-    with tempfile.TemporaryFile() as file, _termination_as_exit():
+    with tempfile.TemporaryFile() as file, termination_as_exit():
         file.write(stdin)
         file.seek(0)
         process = _started(arguments, environment, file, directory)
         try:
-            _running.add(process)
+            running.add(process)
             assert process.stdout is not None
             assert process.stderr is not None
-            stdout, stderr = _Tail(process.stdout), _Tail(process.stderr)
+            stdout, stderr = Tail(process.stdout), Tail(process.stderr)
             code: int | None = process.wait(timeout)
         except subprocess.TimeoutExpired:
             code = None
         finally:  # also what an interrupt leaves, and what the program itself has left behind
-            _end(process)
-            _running.discard(process)
-        stdout.finish()
-        stderr.finish()
+            end(process)
+            running.discard(process)
+        stdout.finish(GRACE)
+        stderr.finish(GRACE)
     return code, stdout, stderr
 
 
@@ -180,7 +138,7 @@ def _started(
         raise EvaluationFailed(f"{shown(arguments[0])} cannot be started: {error}{hint}") from None
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def end(process: "subprocess.Popen[bytes]") -> None:
     """End the program and all it has started: first asked to, then made to."""
     if process.poll() is None:
         _end_group(process, force=False)
@@ -203,7 +161,7 @@ def _end_group(process: "subprocess.Popen[bytes]", force: bool) -> None:
 
 
 @contextmanager
-def _termination_as_exit() -> Iterator[None]:
+def termination_as_exit() -> Iterator[None]:
     """A request to terminate ends the program, too: it unwinds, unless somebody handles it."""
     mine = threading.current_thread() is threading.main_thread()
     numbers = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)} if mine else set()
@@ -221,7 +179,7 @@ def _exit(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _output(objective: CommandObjective, stdout: _Tail) -> Evaluation:
+def _output(objective: CommandObjective, stdout: Tail) -> Evaluation:
     """The result in what the program wrote."""
     lines = [line for line in stdout.content.splitlines() if line.strip()]
     if not lines:
@@ -261,14 +219,10 @@ def _from_json(text: str, key: str) -> Evaluation:
     return read_evaluation(result, "the JSON on stdout", key)
 
 
-def _described(code: int) -> str:
+def described(code: int) -> str:
     if code > 0:
         return f"exit code {code}"
     try:
         return f"signal {signal.Signals(-code).name}"
     except ValueError:
         return f"signal {-code}"
-
-
-def _printable(text: str) -> str:
-    return "".join(letter if letter.isprintable() or letter == "\t" else "?" for letter in text)

@@ -8,7 +8,7 @@ from optuna.trial import FrozenTrial
 
 from meseta.study.entries import FAILED, STATE, TRIAL, VALUE, quoted
 from meseta.study.file import StudyFile, read_study, read_whereabouts
-from meseta.study.ledger import differences, distributions_of, kept_study
+from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
 from meseta.study.mistakes import StudyError
 from meseta.study.show import trial_data
 
@@ -44,10 +44,10 @@ def export(path: Path) -> Export:
         file, note = read_study(path), ""
     except StudyError as error:
         file, note = read_whereabouts(path), f"the file cannot be used as it is: {error}"
-    study, _ = kept_study(file)
+    study, database = kept_study(file)
     if not note:
         try:
             note = differences(file, study, distributions_of(file.space()))
         except StudyError as error:
             note = f"the file cannot be used as it is: {error}"
-    return Export(file, study.get_trials(deepcopy=False), note)
+    return Export(file, trials_of(study, database), note)

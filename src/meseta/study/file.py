@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from meseta.boundary import unknown
+from meseta.boundary import shown, unknown
 from meseta.study.hand_over import check_arguments, check_variables
 from meseta.study.lines import Lines, Place, find_lines, line_of
 from meseta.study.mistakes import Mistake, StudyError
 from meseta.study.noise_tables import JointNoise
-from meseta.study.sentences import sentence, shown, trimmed
+from meseta.study.sentences import sentence, trimmed
 from meseta.study.storage import check_storage, storage_url
 from meseta.study.tables import CommandObjective, Contents, Objective, ParameterTable
 

@@ -13,7 +13,6 @@ from meseta.boundary import read_value, unknown
 from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.named_noise import read_environment
 from meseta.parameters import Value
-from meseta.study.attributes import INSTEAD_OF
 from meseta.study.entries import (
     COLUMNS,
     FAILED,
@@ -26,9 +25,9 @@ from meseta.study.entries import (
     read_text_number,
     read_values,
 )
-from meseta.study.ledger import Ledger, storage_failures
+from meseta.study.ledger import Ledger
 from meseta.study.liveness import GRACE
-from meseta.study.progress import kind_of, void
+from meseta.study.progress import keep_instead, kept_instead, kind_of, void
 from meseta.study.sampling import FileSampler
 from meseta.surroundings import Surroundings
 
@@ -77,8 +76,7 @@ def ask(ledger: Ledger, num: int) -> list[Planned]:
     ledger.study.sampler = FileSampler(ledger, by_hand=True)
     planned = []
     for _ in range(num):
-        with storage_failures(ledger.file):
-            trial = ledger.study.ask(ledger.distributions)
+        trial = ledger.study.ask(ledger.distributions)
         planned.append(Planned(trial.number, ledger.settable(trial.params)))
     return planned
 
@@ -130,51 +128,40 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
     trials, notes = ledger.trials, []
     for outcome in outcomes:
         trial = trials[outcome.number]
-        with storage_failures(ledger.file):
-            if not (outcome.instead or _store(ledger, trial, outcome)):
-                raise ValueError(
-                    f"trial {trial.number} was told by somebody else at this moment; look at it "
-                    f"with `meseta status {ledger.file.label}`"
-                )
-            if outcome.instead:
-                ledger.study.add_trial(_instead(trial, outcome))
-                notes.append(
-                    f"trial {trial.number} had been given up; its outcome is kept as a trial of "
-                    "its own"
-                )
+        said = {EXECUTED: outcome.executed, ERROR: outcome.error}
+        if outcome.instead:
+            new = {key: each for key, each in said.items() if each}
+            keep_instead(ledger, trial, outcome.value, new)
+            notes.append(
+                f"trial {trial.number} had been given up; its outcome is kept as a trial of its own"
+            )
+        elif not _store(ledger, trial, outcome.value, said):
+            raise ValueError(
+                f"trial {trial.number} was told by somebody else at this moment; look at it "
+                f"with `meseta status {ledger.file.label}`"
+            )
     return notes
 
 
-def _store(ledger: Ledger, trial: FrozenTrial, outcome: Outcome) -> bool:
+def _store(
+    ledger: Ledger, trial: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
+) -> bool:
     """Whether it was stored; else it has been ended by another."""
-    state = TrialState.FAIL if outcome.value is None else TrialState.COMPLETE
+    state = TrialState.FAIL if value is None else TrialState.COMPLETE
     try:
         # also without any: an interrupted attempt may have left some
-        for key, said in ((EXECUTED, outcome.executed), (ERROR, outcome.error)):
+        for key, said in attributes.items():
             if said or trial.user_attrs.get(key):
                 ledger.mark(trial.number, key, said)
-        ledger.study.tell(trial.number, outcome.value, state=state)
+        ledger.study.tell(trial.number, value, state=state)
     except (UpdateFinishedTrialError, ValueError):
         return False
     return True
 
 
-def _instead(trial: FrozenTrial, outcome: Outcome) -> FrozenTrial:
-    said = {EXECUTED: outcome.executed, ERROR: outcome.error}
-    return create_trial(
-        state=TrialState.FAIL if outcome.value is None else TrialState.COMPLETE,
-        value=outcome.value,
-        params=trial.params,
-        distributions=trial.distributions,
-        user_attrs={INSTEAD_OF: trial.number} | {key: each for key, each in said.items() if each},
-    )
-
-
 def spoil(ledger: Ledger, number: int, why: str) -> None:
     """A trial went wrong by chance: it does not count, and its design may be asked for again."""
-    with storage_failures(ledger.file):
-        done = void(ledger, number, why)
-    if not done:
+    if not void(ledger, number, why):
         raise ValueError(f"trial {number} was told by somebody else at this moment")
 
 
@@ -256,8 +243,7 @@ def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
             known[identity] -= 1  # a repeated experiment counts as often as it was done
         else:
             new.append(trial)
-    with storage_failures(ledger.file):
-        ledger.study.add_trials(new)
+    ledger.study.add_trials(new)
     return len(new)
 
 
@@ -354,8 +340,7 @@ def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | No
     trial = trials[number]
     if kind_of(trial) != "void":
         return trial if trial.state.is_finished() else None
-    others = (other for other in trials if other.user_attrs.get(INSTEAD_OF) == number)
-    return next(others, None)
+    return kept_instead(trials, number)
 
 
 def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:

@@ -1,11 +1,9 @@
 """The trials of a study in its storage: opened or begun, and refused where they are another's."""
 
-import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import optuna
 from optuna.distributions import (
@@ -16,17 +14,24 @@ from optuna.distributions import (
 )
 from optuna.exceptions import StorageInternalError
 from optuna.trial import FrozenTrial
-from sqlalchemy import create_engine, inspect
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.parameters import Category, Int, Parameter
 from meseta.space import Space
+from meseta.study.database import (
+    PatientDatabase,
+    Trouble,
+    kept_database,
+    open_database,
+    reason,
+    trouble,
+)
 from meseta.study.file import StudyFile
+from meseta.study.liveness import with_silence
 from meseta.study.unchanged import PARAMETERS, Distributions, as_attribute, changes
 
 FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
-SQLITE_PATIENCE = 60.0  # seconds until a database that another process writes to is given up
 
 
 class StorageError(RuntimeError):
@@ -39,18 +44,13 @@ class Ledger:
 
     file: StudyFile
     study: optuna.Study
-    storage: optuna.storages.BaseStorage
+    database: PatientDatabase
     space: Space
     distributions: Distributions
 
     @property
     def trials(self) -> list[FrozenTrial]:
-        return self.study.get_trials(deepcopy=False)
-
-    @property
-    def database(self) -> Path | None:
-        """The file of the trials; None: they are on a server."""
-        return database_file(self.file.storage_url)
+        return trials_of(self.study, self.database)
 
     def settable(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Without what cannot be set, in the order of the file."""
@@ -58,52 +58,67 @@ class Ledger:
         return {name: params[name] for name in self.space.names if name not in observed}
 
     def trial_id(self, number: int) -> int:
-        study_id = self.storage.get_study_id_from_name(self.file.name)
-        return self.storage.get_trial_id_from_study_id_trial_number(study_id, number)
+        storage = self.database.storage
+        study_id = storage.get_study_id_from_name(self.file.name)
+        return storage.get_trial_id_from_study_id_trial_number(study_id, number)
 
     def mark(self, number: int, key: str, value: Any) -> None:
         """Set an attribute of a trial that is not finished."""
-        self.storage.set_trial_user_attr(self.trial_id(number), key, value)
+        self.database.storage.set_trial_user_attr(self.trial_id(number), key, value)
 
 
-def open_ledger(file: StudyFile, *, begin: bool = True, reading: bool = False) -> Ledger:
+def open_ledger(
+    file: StudyFile, *, begin: bool = True, reading: bool = False, patience: float = 0.0
+) -> Ledger:
     """The study that the file describes; begun where it does not exist, if `begin` allows it.
 
-    Where it is opened for `reading`, nothing is written, not even a database.
+    Where it is opened for `reading`, nothing is written, not even a database. `patience` is how
+    many seconds a database that is away is waited for.
     """
     space = file.space()
     wanted = distributions_of(space)
     if begin and not reading:
         with storage_failures(file):
-            storage: optuna.storages.BaseStorage = _storage(file.storage_url)
+            database = _patient(file, open_database(file.storage_url, patience), patience)
             study = optuna.create_study(
-                storage=storage,
+                storage=database.storage,
                 study_name=file.name,
                 direction=file.direction,
                 load_if_exists=True,
             )
+            _check_format(file, study)
     else:
-        study, storage = kept_study(file)
-    with storage_failures(file):
-        _check_format(file, study)
-        _check_same(file, study, wanted)
-        if not reading:
-            _keep(study, {FORMAT: NEWEST, PARAMETERS: as_attribute(wanted)})
-    return Ledger(file, study, storage, space, wanted)
+        study, database = kept_study(file, patience)
+    _check_same(file, study, wanted)
+    if not reading:
+        _keep(study, {FORMAT: NEWEST, PARAMETERS: as_attribute(wanted)})
+    return Ledger(file, study, database, space, wanted)
 
 
-def kept_study(file: StudyFile) -> tuple[optuna.Study, optuna.storages.BaseStorage]:
+def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, PatientDatabase]:
     """The study as the storage has it, whatever else the file says; nothing is written."""
     with storage_failures(file):
-        storage = _storage(file.storage_url, create=False)
-        if storage is None or file.name not in optuna.get_all_study_names(storage):
+        kept = kept_database(file.storage_url, patience)
+        database = None if kept is None else _patient(file, kept, patience)
+        if database is None or file.name not in optuna.get_all_study_names(database.storage):
             raise StorageError(
                 f"{_where(file)} has no study {file.name!r} yet; `meseta run {file.label}` or "
                 f"`meseta ask {file.label}` begins it"
             )
-        study = optuna.load_study(study_name=file.name, storage=storage)
+        study = optuna.load_study(study_name=file.name, storage=database.storage)
         _check_format(file, study)
-        return study, storage
+        return study, database
+
+
+def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
+    """All trials; running ones say for how long their workers have been silent."""
+    return with_silence(study.get_trials(deepcopy=False), database.now)
+
+
+def _patient(
+    file: StudyFile, database: optuna.storages.RDBStorage, patience: float
+) -> PatientDatabase:
+    return PatientDatabase(database, lambda: storage_failures(file), patience)
 
 
 def _check_format(file: StudyFile, study: optuna.Study) -> None:
@@ -152,7 +167,8 @@ def storage_failures(file: StudyFile) -> Iterator[None]:
         of_database = isinstance(error, (StorageInternalError, SQLAlchemyError, OSError))
         if of_database or type(error).__module__.startswith("alembic"):
             raise StorageError(
-                f"{_where(file)} cannot be used: {_reason(error)}; {_hint(error)}"
+                f"{_where(file)} cannot be used: {reason(error)}; "
+                f"{_HINTS.get(trouble(error), 'nothing was lost; mend it and start again')}"
             ) from error
         if isinstance(error, ImportError):  # of a driver
             raise StorageError(
@@ -164,22 +180,13 @@ def storage_failures(file: StudyFile) -> Iterator[None]:
         raise
 
 
-def _reason(error: BaseException) -> str:
-    deepest = error
-    while deepest.__cause__ is not None:
-        deepest = deepest.__cause__
-    return str(getattr(deepest, "orig", None) or deepest).strip().split("\n")[0]
-
-
-def _hint(error: BaseException) -> str:
-    text = _reason(error).lower()
-    if "readonly" in text or "read-only" in text or "unable to open" in text:
-        return "look whether the folder exists and may be written to, or set storage in the file"
-    if "full" in text or "no space" in text:
-        return "make room on the disk; what was stored is kept"
-    if "not a database" in text:
-        return "it is not one of ours; set storage in the file to another one"
-    return "nothing was lost; mend it and start the same command again"
+_HINTS: dict[Trouble, str] = {
+    "away": "nothing was lost; look whether the server runs, and start the same command again",
+    "busy": "another process is holding it; nothing was lost, start the same command again",
+    "read-only": "look whether the folder exists and may be written to, or set storage in the file",
+    "full": "make room on the disk; what was stored is kept",
+    "no database": "it is not one of ours, or damaged; set storage in the file to another one",
+}
 
 
 def _where(file: StudyFile) -> str:
@@ -190,46 +197,6 @@ def _where(file: StudyFile) -> str:
     if url.drivername.startswith("sqlite"):
         return str(url.database)
     return url.render_as_string(hide_password=True)
-
-
-@overload
-def _storage(url: str) -> optuna.storages.RDBStorage: ...
-@overload
-def _storage(url: str, *, create: bool) -> optuna.storages.RDBStorage | None: ...
-def _storage(url: str, *, create: bool = True) -> optuna.storages.RDBStorage | None:
-    """The database; made where there is none yet, or None where `create` does not allow it."""
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
-    logging.getLogger("alembic").setLevel(logging.ERROR)
-    parsed = make_url(url)
-    options: dict[str, Any] = {}
-    if parsed.drivername.startswith("sqlite"):
-        options["connect_args"] = {"timeout": SQLITE_PATIENCE}
-    else:
-        options["pool_pre_ping"] = True
-        if parsed.drivername in ("postgresql", "postgres"):
-            url = parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
-    if not create and not _exists(url, options):
-        return None
-    return optuna.storages.RDBStorage(url, engine_kwargs=options, skip_table_creation=not create)
-
-
-def database_file(url: str) -> Path | None:
-    """The file of a SQLite database; None: it is elsewhere."""
-    parsed = make_url(url)
-    in_file = parsed.drivername.startswith("sqlite") and parsed.database not in (None, ":memory:")
-    return Path(str(parsed.database)) if in_file else None
-
-
-def _exists(url: str, options: Mapping[str, Any]) -> bool:
-    """Whether there is a database with the tables of Optuna; looking makes none."""
-    place = database_file(url)
-    if place is not None and not place.exists():
-        return False
-    engine = create_engine(url, **options)
-    try:
-        return inspect(engine).has_table("alembic_version")  # the last one that is made
-    finally:
-        engine.dispose()
 
 
 def distributions_of(space: Space) -> Distributions:

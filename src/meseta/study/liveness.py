@@ -2,54 +2,125 @@
 
 import os
 import socket
+import sys
 import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from copy import copy
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import optuna
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState
 
-from meseta.study.attributes import BEAT, BY_HAND, WORKER
+from meseta.study.attributes import BEAT, BY_HAND, SEEN, SILENT, WORKER
+from meseta.study.database import PatientDatabase, database_time
 
 INTERVAL = 10.0  # seconds between signs of life
-# Without a sign of life for so long, a worker on another machine is taken to be gone.
+# Without a sign of life for so long, a worker that cannot be looked at is taken to be gone.
 GRACE = 120.0
+LAST_BEAT = 5.0  # seconds that a sign of life may take once the evaluation is over
 
 
-def this_worker() -> dict[str, Any]:
+def this_worker(now: float) -> dict[str, Any]:
+    """Who we are, for others to see whether we still live; `now` is the time of the database."""
     pid = os.getpid()
-    return {"host": socket.gethostname(), "pid": pid, "started": _started(pid)}
+    return {
+        "host": socket.gethostname(),  # for people: containers may share the name
+        "place": this_place(),
+        "pid": pid,
+        "started": _started(pid),
+        "since": now,
+    }
 
 
-def is_abandoned(trial: FrozenTrial, now: float | None = None) -> bool:
-    """Whether nobody works at a running trial any more."""
+@lru_cache(maxsize=1)
+def this_place() -> str | None:
+    """What processes share that see each other by their numbers; None: nobody does.
+
+    On Linux that is a namespace of processes (a container has its own) since the machine was
+    started. Other systems have one for the whole machine, which its network card tells apart from
+    others of the same name.
+    """
+    if os.name == "nt":  # where to look at a process by os.kill would end it
+        return None
+    if sys.platform != "linux":
+        return f"{socket.gethostname()} {uuid.getnode():x}"
+    try:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        return f"{boot} {os.readlink('/proc/self/ns/pid')}"
+    except OSError:
+        return None
+
+
+def is_abandoned(trial: FrozenTrial) -> bool:
+    """Whether nobody works any more at a running trial that `with_silence` has seen."""
     attrs = trial.user_attrs
     if attrs.get(BY_HAND):
         return False
-    now = time.time() if now is None else now
-    worker = attrs.get(WORKER)
-    if isinstance(worker, dict) and worker.get("host") == socket.gethostname():
+    worker: Any = attrs.get(WORKER)
+    if _is_here(worker):
         pid = worker.get("pid")
         return not isinstance(pid, int) or not _lives(pid, worker.get("started"))
-    begun = now if trial.datetime_start is None else trial.datetime_start.timestamp()
-    last = attrs.get(BEAT, begun)
-    return now - (last if isinstance(last, (int, float)) else begun) > GRACE
+    return attrs.get(SILENT, 0.0) > GRACE
+
+
+def with_silence(trials: Sequence[FrozenTrial], clock: Callable[[], float]) -> list[FrozenTrial]:
+    """The trials; those of workers elsewhere say for how long these have been silent.
+
+    `clock` is that of the database. Clocks and time zones of machines differ, so that neither that
+    of the reader nor `datetime_start`, which is a local time, can be compared with anything.
+    """
+    now: float | None = None
+    seen = []
+    for trial in trials:
+        last = _last_sign(trial)
+        if last is not None:
+            now = clock() if now is None else now
+            trial = copy(trial)
+            trial.user_attrs = {**trial.user_attrs, SILENT: now - last}
+        seen.append(trial)
+    return seen
+
+
+def says_nothing(trial: FrozenTrial) -> bool:
+    """Whether a running trial has no sign of who works at it: it was killed as it began."""
+    attrs = trial.user_attrs
+    running = trial.state == TrialState.RUNNING and not attrs.get(BY_HAND)
+    return running and not _is_here(attrs.get(WORKER)) and _last_sign(trial) is None
+
+
+def _last_sign(trial: FrozenTrial) -> float | None:
+    attrs = trial.user_attrs
+    worker = attrs.get(WORKER)
+    if trial.state != TrialState.RUNNING or attrs.get(BY_HAND) or _is_here(worker):
+        return None
+    since = worker.get("since") if isinstance(worker, dict) else None
+    signs = [s for s in (since, attrs.get(BEAT), attrs.get(SEEN)) if isinstance(s, (int, float))]
+    return max(signs, default=None)
+
+
+def _is_here(worker: Any) -> bool:
+    """Whether its process can be looked at."""
+    place = this_place()
+    return isinstance(worker, dict) and place is not None and worker.get("place") == place
 
 
 @contextmanager
-def beating(trial: optuna.Trial) -> Iterator[None]:
-    """Signs of life while the block runs."""
-    over = threading.Event()
+def beating(trial: optuna.Trial, trial_id: int, database: PatientDatabase) -> Iterator[None]:
+    """Signs of life while the block runs; only the first one is waited for."""
+    trial.set_user_attr(BEAT, database.now())
+    over, direct = threading.Event(), database.database
 
     def beat() -> None:
         while not over.wait(INTERVAL):
-            try:
-                trial.set_user_attr(BEAT, time.time())
-            except Exception:  # a database that is away for a while must not end the evaluation
-                continue
+            # a database that is away for a while must not end the evaluation
+            with suppress(Exception):
+                direct.set_trial_user_attr(trial_id, BEAT, database_time(direct.engine))
+            with suppress(Exception):
+                direct.remove_session()
 
     thread = threading.Thread(target=beat, name="signs of life", daemon=True)
     thread.start()
@@ -57,7 +128,7 @@ def beating(trial: optuna.Trial) -> Iterator[None]:
         yield
     finally:
         over.set()
-        thread.join()
+        thread.join(LAST_BEAT)
 
 
 def _lives(pid: int, started: object) -> bool:
@@ -77,6 +148,8 @@ def _started(pid: int) -> str | None:
     A process that has ended but was not waited for is not one that works.
     """
     try:
+        if os.readlink("/proc/self") != str(os.getpid()):
+            return None  # numbers in /proc are those of another namespace
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):
         return None

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from meseta.study.sentences import not_among, shown
+from meseta.boundary import shown
+from meseta.study.sentences import not_among
 from meseta.study.table import Numbers, Rows, Table, Text, Texts, refusal
 
 Infinite = Annotated[float, Field(allow_inf_nan=True)]

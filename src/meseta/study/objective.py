@@ -10,10 +10,11 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from meseta.boundary import unknown
+from meseta.boundary import described_error, unknown
+from meseta.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.command import find_program, run_command, stop_commands
-from meseta.study.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.file import StudyFile
+from meseta.study.isolated import Isolated
 from meseta.study.tables import CommandObjective, Objective, PythonObjective
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "evaluate",
     "load",
     "stop_commands",
+    "unload",
 ]
 
 Params = Mapping[str, Any]
@@ -41,13 +43,24 @@ def load(objective: Objective, folder: Path | str) -> Evaluate:
     """What evaluates trials.
 
     A function of Python is imported here, from the folder of the study file if its module is there,
-    or else from where Python finds it; a ValueError says why that is not possible.
+    or else from where Python finds it; a ValueError says why that is not possible. With a timeout
+    it is imported and called in a process of its own.
     """
     place = Path(folder).absolute()
     if isinstance(objective, CommandObjective):
         return lambda params: run_command(objective, params, place)
+    if objective.timeout is not None:
+        isolated = Isolated(objective.python, place, objective.timeout)
+        isolated.start()
+        return isolated
     function = _function(objective, place)
     return lambda params: _call(function, objective.python, params)
+
+
+def unload(evaluate: Evaluate) -> None:
+    """End the process of a function that has one of its own."""
+    if isinstance(evaluate, Isolated):
+        evaluate.stop()
 
 
 def check_objective(study: StudyFile) -> None:
@@ -57,7 +70,7 @@ def check_objective(study: StudyFile) -> None:
     """
     if isinstance(study.objective, PythonObjective):
         with study.at(("objective", "python")):
-            load(study.objective, study.folder)
+            unload(load(study.objective, study.folder))
     elif study.objective is not None:
         program = study.objective.command[0]
         with study.at(("objective", "command")):
@@ -77,15 +90,8 @@ def _call(function: Callable[[dict[str, Any]], object], name: str, params: Param
     except SystemExit as error:
         raise EvaluationFailed(f"{name} called sys.exit({error.code!r})") from error
     except Exception as error:
-        raise EvaluationFailed(f"{type(error).__name__}: {_text_of(error)}") from error
+        raise EvaluationFailed(described_error(error)) from error
     return read_evaluation(result, f"the result of {name}")
-
-
-def _text_of(error: Exception) -> str:
-    try:
-        return str(error) or "without a message"
-    except Exception:  # an exception that cannot even be shown
-        return "with a message that cannot be shown"
 
 
 def _function(objective: PythonObjective, folder: Path) -> Callable[[dict[str, Any]], object]:

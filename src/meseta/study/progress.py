@@ -1,18 +1,23 @@
 """How far a study is: its trials by what became of them."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.attributes import VOID
+from meseta.integrations.attributes import ERROR, VOID
 from meseta.integrations.study_trials import is_void
-from meseta.study.attributes import BY_HAND
+from meseta.study.attributes import BY_HAND, INSTEAD_OF, SEEN
 from meseta.study.ledger import Ledger
-from meseta.study.liveness import is_abandoned
+from meseta.study.liveness import is_abandoned, says_nothing
+from meseta.study.nearness import BESIDE, distance
+
+GONE = "its worker is gone"
+DEATHS = 3  # of workers at one design, until it has failed
 
 # "asked": a person has it in hand. "void": does not count.
 Kind = Literal["complete", "failed", "running", "asked", "abandoned", "waiting", "void"]
@@ -69,19 +74,74 @@ def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
     )
 
 
+def failed_reasons(ledger: Ledger) -> list[tuple[str, int]]:
+    """Why trials have failed, the most frequent reason first, each with a trial that has it."""
+    found: dict[str, list[int]] = {}
+    for trial in ledger.trials:
+        if kind_of(trial) == "failed":
+            reason = str(trial.user_attrs.get(ERROR, "no reason is known"))
+            found.setdefault(reason, []).append(trial.number)
+    ordered = sorted(found.items(), key=lambda item: -len(item[1]))
+    return [(reason, numbers[0]) for reason, numbers in ordered]
+
+
 def release_abandoned(ledger: Ledger) -> list[int]:
-    """End the trials whose workers are gone, so that others take their places."""
-    return [
-        trial.number
-        for trial in ledger.trials
-        if kind_of(trial) == "abandoned" and void(ledger, trial.number, "its worker is gone")
-    ]
+    """End the trials whose workers are gone, so that others take their places.
+
+    A design at which workers are gone again and again is one that ends them: such a trial has
+    failed, and its design is not suggested any more.
+    """
+    released = []
+    for trial in ledger.trials:
+        if says_nothing(trial):
+            with suppress(UpdateFinishedTrialError):
+                ledger.mark(trial.number, SEEN, ledger.database.now())
+        elif kind_of(trial) == "abandoned" and _release(ledger, trial):
+            released.append(trial.number)
+    return released
+
+
+def _release(ledger: Ledger, trial: FrozenTrial) -> bool:
+    deaths = 1 + sum(
+        is_void(each)
+        and each.user_attrs[VOID] == GONE
+        and distance(ledger, trial.params, each) < BESIDE
+        for each in ledger.trials
+        if trial.params
+    )
+    if deaths < DEATHS:
+        return void(ledger, trial.number, GONE)
+    why = f"its worker is gone, as were {deaths - 1} before at this design, which ends them"
+    return _end(ledger, trial.number, ERROR, why)
 
 
 def void(ledger: Ledger, number: int, why: str) -> bool:
     """End a trial that does not count; False: it has been ended before."""
+    return _end(ledger, number, VOID, why)
+
+
+def kept_instead(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:
+    """The trial that has the outcome of one that was given up before; None: it was not told."""
+    return next((each for each in trials if each.user_attrs.get(INSTEAD_OF) == number), None)
+
+
+def keep_instead(
+    ledger: Ledger, ended: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
+) -> None:
+    """Keep what came of a trial that was given up before, as a trial of its own."""
+    kept = create_trial(
+        state=TrialState.FAIL if value is None else TrialState.COMPLETE,
+        value=value,
+        params=ended.params,
+        distributions=ended.distributions,
+        user_attrs={INSTEAD_OF: ended.number, **attributes},
+    )
+    ledger.study.add_trial(kept)
+
+
+def _end(ledger: Ledger, number: int, key: str, why: str) -> bool:
     try:
-        ledger.mark(number, VOID, why)
+        ledger.mark(number, key, why)
         ledger.study.tell(number, state=TrialState.FAIL)
     except (UpdateFinishedTrialError, ValueError):
         return False

@@ -8,6 +8,7 @@ from typing import Any
 from meseta import page
 from meseta.integrations.study_model import StudyModel
 from meseta.integrations.study_report import study_report
+from meseta.study.database import database_file
 from meseta.study.ledger import Ledger
 from meseta.views.report import Report
 from meseta.views.terms import Terms
@@ -16,19 +17,12 @@ from meseta.views.terms import Terms
 def check_target(ledger: Ledger, path: Path, *, force: bool = False) -> None:
     """Refuse to write a report over anything but a report; never over the study itself."""
     file = ledger.file
-    own = {"the study file": file.path, "the database of the study": ledger.database}
+    database = database_file(file.storage_url)
+    own = {"the study file": file.path, "the database of the study": database}
     for what, place in own.items():
         if place is not None and _same(place, path):
             raise ValueError(f"{path} is {what}, which is never overwritten; name another by -o")
-    if not path.exists() or path.is_dir():  # writing to a folder is refused elsewhere
-        return
-    if not path.is_file():
-        raise ValueError(f"{path} is no regular file; name another by -o")
-    if not force and not page.is_report(path):
-        raise ValueError(
-            f"{path} exists and is no report of meseta, so it is left as it is; name another by "
-            "-o, or overwrite it with --force"
-        )
+    page.check_target(path, force=force)
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -23,7 +23,7 @@ class FileSampler(RobustSampler):
         file = ledger.file
         super().__init__(file.noise(), num_initial=file.num_initial, **file.settings())
         self._ledger = ledger
-        self._mark: tuple[str, Any] = (BY_HAND, True) if by_hand else (WORKER, this_worker())
+        self._by_hand = by_hand
 
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
@@ -31,4 +31,7 @@ class FileSampler(RobustSampler):
         return {n: each for n, each in self._ledger.distributions.items() if not each.single()}
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        self._ledger.mark(trial.number, *self._mark)
+        mark: tuple[str, Any] = BY_HAND, True
+        if not self._by_hand:
+            mark = WORKER, this_worker(self._ledger.database.now())
+        self._ledger.mark(trial.number, *mark)

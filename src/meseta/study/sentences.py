@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from meseta.boundary import unknown
+from meseta.boundary import shown, unknown
 from meseta.study.lines import Place
 
-LONGEST = 80  # of a value that is shown
 _EXPECTED = {
     "float_type": "must be a number",
     "finite_number": "must be a finite number",
@@ -44,15 +43,6 @@ def not_among(what: str, value: object, known: Iterable[str]) -> str:
     if isinstance(value, str):
         return f"is not known: {unknown(what, value, known)}"
     return f"must be one of {', '.join(map(repr, known))}, got {shown(value)}"
-
-
-def shown(value: object) -> str:
-    """A value for a message, no longer than fits."""
-    try:
-        text = repr(value)
-    except (ValueError, RecursionError):  # a whole number of thousands of digits, deep lists
-        text = "a very large value"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _has(raw: object, part: str | int) -> bool:

@@ -6,6 +6,7 @@ import shlex
 from typing import Annotated, Any, Literal
 
 from pydantic import (
+    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -14,8 +15,8 @@ from pydantic import (
     model_validator,
 )
 
+from meseta.boundary import shown
 from meseta.study.noise_tables import JointNoise, OwnNoise
-from meseta.study.sentences import shown
 from meseta.study.short_noise import FORMS, read_short, read_short_number
 from meseta.study.table import Table, Text, Texts, refusal
 
@@ -49,10 +50,20 @@ class StudyTable(Table):
         return self
 
 
+def _check_timeout(timeout: float | None) -> float | None:
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise refusal(f"must be greater than 0 seconds, got {timeout}")
+    return timeout
+
+
+Timeout = Annotated[float | None, AfterValidator(_check_timeout)]  # seconds
+
+
 class PythonObjective(Table):
     """A function that takes a dict of parameters and returns a number."""
 
     python: str
+    timeout: Timeout = None
 
     @field_validator("python")
     @classmethod
@@ -80,7 +91,7 @@ class CommandObjective(Table):
     input: Literal["arguments", "environment", "json"] = "arguments"
     output: Literal["last-line", "json"] = "last-line"
     key: Text = "value"
-    timeout: float | None = None  # seconds
+    timeout: Timeout = None
     directory: Text | None = None
 
     @field_validator("command", mode="before")
@@ -97,12 +108,6 @@ class CommandObjective(Table):
             if any(isinstance(part, str) and "\0" in part for part in command):
                 raise refusal("must not contain the character 0, which no program can be given")
         return command
-
-    @model_validator(mode="after")
-    def _consistent(self) -> "CommandObjective":
-        if self.timeout is not None and not 0 < self.timeout < math.inf:
-            raise refusal(f"must be greater than 0 seconds, got {self.timeout}", "timeout")
-        return self
 
 
 class ParameterTable(Table):

@@ -24,7 +24,7 @@ seed = 0  # the same seed and the same results give the same suggestions
 # python = "press:holding_force"  # the function holding_force(params) in press.py beside this file
 # Or a program, whose last line of output is the result:
 # command = ["./simulate", "{shaft}", "{bore}", "--speed={speed}", "{passes}", "{oil}"]
-# timeout = 600  # seconds, after which a trial has failed
+# timeout = 600  # seconds, after which a trial has failed; of a function, too
 
 # What is varied: one table for each parameter, with its range. Noise is how far a parameter is off
 # in use, where nobody can keep it exactly; a parameter without noise is kept exactly.

@@ -1,19 +1,33 @@
 """A worker: takes trials of a study, evaluates them, and stores what came of them."""
 
+import os
+import shlex
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import optuna
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState
 
+from meseta.boundary import LONGEST_TEXT, cut
 from meseta.integrations.attributes import ERROR, EXECUTED
-from meseta.study.ledger import Ledger, StorageError, storage_failures
+from meseta.study.database import PATIENCE
+from meseta.study.hand_over import as_text
+from meseta.study.interrupts import uninterrupted
+from meseta.study.ledger import Ledger, StorageError
 from meseta.study.liveness import beating
-from meseta.study.nearness import is_beside_another
-from meseta.study.objective import Evaluation, EvaluationFailed, load
-from meseta.study.progress import Progress, progress, release_abandoned, void
+from meseta.study.nearness import gives_way
+from meseta.study.objective import Evaluate, Evaluation, EvaluationFailed, load, unload
+from meseta.study.progress import (
+    Progress,
+    keep_instead,
+    kept_instead,
+    progress,
+    release_abandoned,
+    void,
+)
 from meseta.study.sampling import FileSampler
 
 POLL = 1.0  # seconds between looks at trials of others
@@ -23,64 +37,93 @@ ATTEMPTS = 5  # to find a design that nobody else is at
 Watch = Callable[[Progress], None]
 
 
-def work(ledger: Ledger, *, trials: int | None = None, watch: Watch = lambda _: None) -> int:
+class ObjectiveMistake(RuntimeError):
+    """The objective can't give what the study needs, whatever the design is."""
+
+
+def work(
+    ledger: Ledger,
+    *,
+    trials: int | None = None,
+    parent: int | None = None,
+    watch: Watch = lambda _: None,
+) -> int:
     """Evaluate trials until the budget is used up, or so many; how many were evaluated.
 
     Trials of other workers are waited for at the end: if such a worker is killed, its trial is
-    begun anew.
+    begun anew. A database that is away is waited for.
+
+    Args:
+        trials: How many are evaluated at most; None: as many as there are.
+        parent: The process that we work for. We end with it, once the trial that we are at has
+            been told.
+        watch: Is told how far the study is before each trial, and at the end.
     """
     file = ledger.file
     assert file.objective is not None
     with file.at(("objective",)):
         evaluate = load(file.objective, file.folder)
     ledger.study.sampler = FileSampler(ledger)
+    ledger.database.patience = PATIENCE
     done = 0
-    while trials is None or done < trials:
-        with storage_failures(file):
+    try:
+        while (trials is None or done < trials) and parent in (None, os.getppid()):
             release_abandoned(ledger)
             now = progress(ledger.trials, file.budget)
-        watch(now)
-        if now.left != 0:
-            done += _one(ledger, evaluate)
-        elif now.running:
-            time.sleep(POLL)
-        else:
-            break
+            watch(now)
+            if now.left != 0:
+                done += _one(ledger, evaluate)
+            elif now.running:
+                time.sleep(POLL)
+            else:
+                break
+    finally:
+        unload(evaluate)
     watch(progress(ledger.trials, file.budget))
     return done
 
 
-def _one(
-    ledger: Ledger, evaluate: Callable[[dict[str, Any]], Evaluation], beside: int = ATTEMPTS
-) -> int:
+def _one(ledger: Ledger, evaluate: Evaluate, attempts: int = ATTEMPTS) -> int:
     """Take a trial and evaluate it; 0: others had taken the last ones.
 
-    Two workers that look for a design at the same time may find the same one: who stores it
-    later looks for another, so many times.
+    Two workers that look for a design at the same time may find the same one: one of them looks
+    for another, at most `attempts` times.
     """
-    with storage_failures(ledger.file):
-        trial = ledger.study.ask(ledger.distributions)
+    trial = ledger.study.ask(ledger.distributions)
     try:
         if not _within_budget(ledger, trial.number):
             void(ledger, trial.number, "the budget was used up")
             return 0
-        if beside and is_beside_another(ledger, trial):
+        crowded = attempts > 0 and gives_way(ledger, trial)
+        if crowded:
             void(ledger, trial.number, "another worker was at the same point")
-            return _one(ledger, evaluate, beside - 1)
-        with beating(trial):
-            params = ledger.settable(trial.params)
-            try:
-                result = evaluate(params)
-                _check_executed(ledger, params, result)
-            except EvaluationFailed as error:
-                _store(ledger, trial, None, {ERROR: str(error)})
-                return 1
-        executed = {EXECUTED: result.executed} if result.executed else {}
-        _store(ledger, trial, result.value, executed)
-    except (KeyboardInterrupt, SystemExit):
-        void(ledger, trial.number, "interrupted")
+        else:
+            value, attributes = _outcome(ledger, trial, evaluate)
+    except BaseException as error:
+        why = "interrupted" if isinstance(error, (KeyboardInterrupt, SystemExit)) else "not begun"
+        ledger.database.patience = 0.0  # whoever interrupts does not want to wait
+        # once we are gone, others see that we are
+        with uninterrupted(), suppress(StorageError):
+            void(ledger, trial.number, why)
         raise
+    if crowded:
+        return _one(ledger, evaluate, attempts - 1)
+    _store(ledger, trial, value, attributes)
     return 1
+
+
+def _outcome(
+    ledger: Ledger, trial: optuna.Trial, evaluate: Evaluate
+) -> tuple[float | None, dict[str, Any]]:
+    """The value, None where the evaluation has failed, and what else is known of it."""
+    params = ledger.settable(trial.params)
+    with beating(trial, ledger.trial_id(trial.number), ledger.database):
+        try:
+            result = evaluate(params)
+            _check_executed(ledger, params, result)
+        except EvaluationFailed as error:
+            return None, {ERROR: cut(str(error), 2 * LONGEST_TEXT)}
+    return result.value, {EXECUTED: result.executed} if result.executed else {}
 
 
 def _within_budget(ledger: Ledger, number: int) -> bool:
@@ -96,12 +139,20 @@ def _within_budget(ledger: Ledger, number: int) -> bool:
 
 def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
     """Refuse what was carried out if the model could not learn from it."""
-    for name in ledger.file.observed:
-        if name not in result.executed:
-            raise EvaluationFailed(
-                f"{name!r} is observed, so that an evaluation must say what it was: "
-                f'{{"value": ..., "executed": {{"{name}": ...}}}}'
-            )
+    observed = ledger.file.observed
+    missing = [name for name in observed if name not in result.executed]
+    # where it never worked before, it will not the next time
+    if missing and not progress(ledger.trials, None).complete:
+        raise ObjectiveMistake(
+            f"{missing[0]!r} is observed, so that every evaluation must say what it was: "
+            f'{{"value": {result.value!r}, "executed": {{"{missing[0]}": ...}}}}; but the '
+            "objective did not. Nothing more is evaluated, and the trial does not count"
+        )
+    if missing:
+        raise EvaluationFailed(
+            f"{missing[0]!r} is observed, so that an evaluation must say what it was: "
+            f'{{"value": ..., "executed": {{"{missing[0]}": ...}}}}'
+        )
     try:
         ledger.space.read({**params, **result.executed})
     except (TypeError, ValueError) as error:
@@ -111,21 +162,39 @@ def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) 
 def _store(
     ledger: Ledger, trial: optuna.Trial, value: float | None, attributes: dict[str, Any]
 ) -> None:
-    """Keep the outcome, whatever the storage is up to."""
-    for wait in (*STORING, None):
-        try:
-            _tell(ledger, trial, value, attributes)
-            return
-        except Exception as error:
-            if wait is not None:
+    """Keep the outcome, whatever the storage is up to; or say what it was, so that it is not lost.
+
+    A database that is away is waited for by every call. Other failures, such as a full disk, are
+    tried again for half a minute.
+    """
+    begun = time.monotonic()
+    try:
+        for wait in (*STORING, None):
+            try:
+                _tell(ledger, trial, value, attributes)
+                return
+            except Exception:
+                if wait is None or time.monotonic() - begun > PATIENCE:
+                    raise
                 time.sleep(wait)
-                continue
-            outcome = "failed" if value is None else f"gave {value!r}"
-            raise StorageError(
-                f"trial {trial.number} {outcome}, which could not be stored: {error}; once it can, "
-                f"type: meseta tell {ledger.file.label} {trial.number} "
-                f"{'--failed unknown' if value is None else repr(value)}"
-            ) from error
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        outcome = "failed" if value is None else f"gave {value!r}"
+        why = "we were interrupted" if isinstance(error, KeyboardInterrupt) else error
+        raise StorageError(
+            f"trial {trial.number} {outcome}, which could not be stored: {why}; once it can, type: "
+            f"{_by_hand(ledger, trial.number, value, attributes)}"
+        ) from error
+
+
+def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[str, Any]) -> str:
+    """The command that stores an outcome."""
+    words = ["meseta", "tell", ledger.file.label, str(number)]
+    for name, executed in attributes.get(EXECUTED, {}).items():
+        words += ["--set", f"{name}={as_text(executed)}"]
+    if value is None:
+        reason = str(attributes.get(ERROR, "unknown")).splitlines()[0]
+        return shlex.join([*words, "--failed", cut(reason, 200)])
+    return shlex.join([*words, repr(value)])
 
 
 def _tell(
@@ -142,15 +211,11 @@ def _tell(
             raise
         if value is None or (found.state == TrialState.COMPLETE and found.value == value):
             return
-        # taken for dead, and ended by another worker: the value is kept as a trial of its own
-        ledger.study.add_trial(
-            create_trial(
-                value=value,
-                params=found.params,
-                distributions=found.distributions,
-                user_attrs=attributes,
-            )
-        )
+        kept = kept_instead(ledger.trials, trial.number)
+        if (
+            kept is None or kept.value != value
+        ):  # told by hand, or by an attempt that seemed to fail
+            keep_instead(ledger, found, value, attributes)
 
 
 def _trial(ledger: Ledger, number: int) -> FrozenTrial:

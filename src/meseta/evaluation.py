@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from meseta.boundary import read_number, read_value, unknown
-from meseta.study.sentences import shown
+from meseta.boundary import cut, read_number, read_value, shown, unknown
 
 LONGEST = 500  # letters of a reason
 MOST_KEYS = 20  # that are listed
@@ -36,17 +35,13 @@ def read_evaluation(result: Any, what: str, key: str = "value") -> Evaluation:
     executed: Any = {}
     if isinstance(result, Mapping):
         if key not in result:
-            known = [_cut(str(name)) for name in list(result)[:MOST_KEYS]]
+            known = [cut(str(name), LONGEST) for name in list(result)[:MOST_KEYS]]
             raise EvaluationFailed(f"{what} must have a {key!r}: {unknown('key', key, known)}")
         what, executed, result = f"{key!r} of {what}", result.get("executed", {}), result[key]
     try:
         return Evaluation(read_value(result, what, remedy=""), _read_executed(executed))
     except (TypeError, ValueError) as error:
-        raise EvaluationFailed(_cut(str(error))) from None
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+        raise EvaluationFailed(cut(str(error), LONGEST)) from None
 
 
 def _read_executed(executed: Any) -> dict[str, Any]:
