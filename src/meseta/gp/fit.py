@@ -38,7 +38,7 @@ MIN_LENGTHSCALE = 5e-3
 MIN_OUTPUTSCALE = 1e-4
 # Where the log posterior is looked at to judge a fit: shares of the usual lengthscales, and noise
 # variances. A fit that ends below one of these has stopped short, and is repeated from there.
-PROBED_LENGTHSCALES = (0.5, 1.0, 2.0)
+PROBED_LENGTHSCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 PROBED_NOISE_VARIANCES = (1e-6, 1e-4, 1e-2)
 # A fit that ends with a larger slope of the log posterior per observation has not converged. It
 # usually ends at 1e-4 or less; 0.05 of an observation changes no suggestion.
