@@ -77,7 +77,7 @@ def start(folder, *words, **settings):
     )
 
 
-def until(condition, seconds=60.0):
+def until(condition, seconds=180.0):
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end
