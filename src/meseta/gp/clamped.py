@@ -25,6 +25,7 @@ class Clamped:
     """
 
     prior_variance: Float[Tensor, ""]
+    error: float = 0.0  # of the covariances, which is told about by itself
     lowest: dict[str, float] = field(default_factory=dict)
 
     def sound(
@@ -40,7 +41,7 @@ class Clamped:
         if not variance.numel():
             return
         share = float((variance / prior.clamp_min(LEAST_SHARE * self.prior_variance)).min())
-        if share >= -TOLERANCE:
+        if share >= -TOLERANCE - self.error / LEAST_SHARE:
             return
         if name not in self.lowest:
             warnings.warn(

@@ -152,7 +152,7 @@ def condition(
     K = in_blocks(lambda x: kernel.k_f(x, X), X, len(X))
     L, jitter = cholesky(K + torch.diag(noise_variance))
     alpha = torch.cholesky_solve((y - mean)[:, None], L)[:, 0]
-    clamped = Clamped(kernel.prior_variance)
+    clamped = Clamped(kernel.prior_variance, kernel.error)
     return JointPosterior(
         kernel, mean, X, y, noise_variance, new_noise_variance, L, alpha, jitter, clamped
     )

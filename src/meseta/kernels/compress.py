@@ -7,8 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-# The weighted residual variance at which points are enough: what is left of the error is its root.
-ENOUGH = 1e-15
+# The weighted residual variance at which points are enough. Its root bounds the error of averages
+# of the worst of all functions; those of covariances are some hundred times smaller.
+ENOUGH = 1e-12
+# The same for nodes whose pairs are looked at, and for the pairs: there are many of them.
+ENOUGH_TO_PAIR, ENOUGH_OF_PAIRS = 1e-9, 1e-7
 # Pairs of nodes among which fewer are looked for, and how many they may be.
 COMPRESSIBLE, MOST_DIFFERENCES = 2**13, 384
 
@@ -24,7 +27,11 @@ class Rule(NamedTuple):
 
 
 def compressed(
-    points: Float[Tensor, "n d"], weights: Float[Tensor, " n"], kernel: Kernel, most: int
+    points: Float[Tensor, "n d"],
+    weights: Float[Tensor, " n"],
+    kernel: Kernel,
+    most: int,
+    enough: float = ENOUGH,
 ) -> Rule:
     """At most `most` of the points that average functions of the kernel's space like all of them.
 
@@ -39,7 +46,7 @@ def compressed(
     chosen: list[int] = []
     left = float(weights.abs() @ residual)
     for k in range(min(most, n)):
-        if left <= ENOUGH * float(weights.abs().sum()):
+        if left <= enough * float(weights.abs().sum()):
             break
         pivot = int((weights.abs() * residual).argmax())
         column = kernel(points[pivot : pivot + 1], points)[0]
@@ -68,8 +75,9 @@ def mirrored_differences(rule: Rule, kernel: Kernel) -> Rule:
     shares = torch.cat([weights.square().sum()[None], 2 * weights[first] * weights[second]])
     half = Rule(pairs, shares, 0.0)
     if 2 <= len(pairs) <= COMPRESSIBLE:
-        few = compressed(pairs, shares, kernel, min(MOST_DIFFERENCES, len(pairs) // 2))
-        if few.error < 1e-6:
+        most = min(MOST_DIFFERENCES, len(pairs) // 2)
+        few = compressed(pairs, shares, kernel, most, ENOUGH_OF_PAIRS)
+        if few.error <= 2 * ENOUGH_OF_PAIRS**0.5:
             half = few
     return Rule(
         torch.cat([half.nodes, -half.nodes]),

@@ -8,7 +8,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.kernels.compress import Kernel, Rule, compressed, mirrored_differences
+from meseta.kernels.compress import (
+    ENOUGH_TO_PAIR,
+    Kernel,
+    Rule,
+    compressed,
+    mirrored_differences,
+)
 from meseta.kernels.spectral import frequencies
 from meseta.kernels.stationary import StationaryKernel
 from meseta.noise.discrete import average_wave
@@ -61,15 +67,13 @@ def joint_rules(
         compressed(*cloud, smoothness[0], _most(len(cloud[0]), limits)) for cloud in terms.clouds
     ]
     rule = _summed(rules, smoothness[0], limits)
-    paired = rule
-    if len(rule.nodes) > limits.paired:
-        fewer = compressed(rule.nodes, rule.weights, smoothness[1], limits.paired)
-        paired = Rule(fewer.nodes, fewer.weights, rule.error + fewer.error)
+    few = compressed(rule.nodes, rule.weights, smoothness[1], limits.paired, enough=ENOUGH_TO_PAIR)
+    paired = Rule(few.nodes, few.weights, rule.error + few.error)
     differences = mirrored_differences(paired, smoothness[1])
     errors = rule.error, 2 * paired.error + differences.error
     if max(errors) > CERTAIN:  # a bound for the worst of all functions: look closer
-        seen = _estimated(kernel, terms, (rule, paired), span)
-        errors = min(errors[0], seen[0]), min(errors[1], seen[1] + differences.error)
+        seen = _estimated(kernel, terms, rule, paired, differences, span)
+        errors = min(errors[0], seen[0]), min(errors[1], seen[1])
     return (
         Rule(rule.nodes, rule.weights, errors[0]),
         Rule(differences.nodes, differences.weights, errors[1]),
@@ -77,9 +81,14 @@ def joint_rules(
 
 
 def _estimated(
-    kernel: StationaryKernel, terms: Terms, rules: tuple[Rule, Rule], span: Float[Tensor, "2 d"]
+    kernel: StationaryKernel,
+    terms: Terms,
+    rule: Rule,
+    paired: Rule,
+    differences: Rule,
+    span: Float[Tensor, "2 d"],
 ) -> tuple[float, float]:
-    """The largest errors of k_gf, and of k_g by all pairs of nodes, that are seen between designs.
+    """The largest errors of k_gf and k_g that are seen between designs.
 
     Averages over frequencies of (phi - phi') exp(i omega delta), phi the exact characteristic
     function and phi' that of the nodes, and twice their own standard error.
@@ -96,11 +105,14 @@ def _estimated(
     unit = torch.rand(2, DESIGNS, d, dtype=torch.double, generator=generator)
     delta = (unit[0] - unit[1]) * (span[1] - span[0]) * torch.linspace(0, 1, DESIGNS)[:, None]
     waves = wave(omega @ delta.T)
+    by_nodes = average_wave(omega, rule.nodes, rule.weights)
+    if differences.error:
+        by_pairs = average_wave(omega, differences.nodes, differences.weights)
+    else:  # all pairs of nodes
+        by_pairs = average_wave(omega, paired.nodes, paired.weights).abs().square()
     found = []
-    for rule, times in zip(rules, (1, 2), strict=True):
-        by_nodes = average_wave(omega, rule.nodes, rule.weights)
-        off = phi - by_nodes if times == 1 else phi.abs().square() - by_nodes.abs().square()
-        off = off * (-0.5 * times * normal).exp()
+    for exact, wave_of, times in ((phi, by_nodes, 1), (phi.abs().square(), by_pairs, 2)):
+        off = (exact - wave_of) * (-0.5 * times * normal).exp()
         noise = 2 * float(off.abs().square().mean().sqrt()) / len(omega) ** 0.5
         found.append(float((off[:, None] * waves).mean(0).real.abs().max()) + noise)
     return found[0], found[1]

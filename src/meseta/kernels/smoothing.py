@@ -1,8 +1,9 @@
 """Which smoothing goes with a kernel and a law: closed forms, frequencies, a grid, or nodes."""
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 import torch
@@ -13,7 +14,7 @@ from meseta.kernels import matern, squared_exponential
 from meseta.kernels.chebyshev import Interval
 from meseta.kernels.compress import Kernel, Rule
 from meseta.kernels.grid import Grid, confused_grid, placed_grid
-from meseta.kernels.joined import AlongLine, OnNodes, whitened
+from meseta.kernels.joined import AlongLine, OnNodes, Whitened, whitened
 from meseta.kernels.nodes import joint_rules
 from meseta.kernels.quadrature import JointNodes
 from meseta.kernels.smoothed import Part, SmoothedKernel
@@ -63,13 +64,13 @@ def smooth(
             parts.append(Part(dims, _confused(inner, part), False))
             continue
         own = Independent([marginals[i] for i in dims])
-        together = terms(Joint(own, [(range(len(dims)), part)]))
+        together = Joint(own, [(range(len(dims)), part)])
         joined = _joined(inner, together, span[:, dims])
         if isinstance(joined, AlongLine | OnNodes):
             parts.append(Part(dims, joined, True))
         else:
             factors.append((dims, joined))
-            bias[dims] = together.mean
+            bias[dims] = terms(together).mean
     return SmoothedKernel(
         kernel=kernel,
         law=law,
@@ -94,18 +95,68 @@ def _one_dimension(
 
 
 def _joined(
-    kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]
+    kernel: StationaryKernel, law: Joint, span: Float[Tensor, "2 d"]
 ) -> Factor | AlongLine | OnNodes:
     """Dimensions that are moved together."""
+    together = terms(law)
     gaussian = set(kernel.shapes) == {"se"}
     others = len(together.scalars) + len(together.clouds)
     if gaussian and not others:
         return squared_exponential.CorrelatedNormalNoise(kernel.lengthscale, together.covariance)
     if gaussian and len(together.scalars) == others == 1:
         return _along_line(kernel, together, span)
+    # nodes for slightly shorter lengthscales serve all longer ones; few different ones, so that a
+    # run finds them again when a fit has moved on
+    shorter = tuple(2.0 ** (math.floor(4 * math.log2(l)) / 4) for l in kernel.lengthscale.tolist())
+    ends = tuple(map(tuple, span.tolist()))
     if gaussian:
-        return _on_nodes(kernel, together, span)
-    return _matern_nodes(kernel, together, span)
+        return _on_nodes(kernel, together, _node_rules(law, kernel.shapes, shorter, ends))
+    independent, _ = Normal(covariance=together.covariance).split()
+    bases = _bases(kernel, independent)
+    return JointNodes(bases, *_node_rules(law, kernel.shapes, shorter, ends))
+
+
+@lru_cache(maxsize=64)
+def _node_rules(
+    law: Joint,
+    shapes: tuple[Shape, ...],
+    lengthscale: tuple[float, ...],
+    span: tuple[tuple[float, ...], ...],
+) -> tuple[Rule, Rule]:
+    """Nodes of what has no closed form, for kernels with these lengthscales or longer ones."""
+    together = terms(law)
+    lengths = torch.tensor(lengthscale, dtype=torch.double)
+    kernel = StationaryKernel(torch.tensor(1.0, dtype=torch.double), shapes, lengths)
+    box = torch.tensor(span, dtype=torch.double)
+    if set(shapes) == {"se"}:
+        narrow, wide = (whitened(lengths, together.covariance, i) for i in (1, 2))
+        bells = partial(_bell, narrow), partial(_bell, wide)
+        return joint_rules(kernel, together, bells, lambda s: float(narrow(s[None]).norm()), box)
+    # everything but what is Normal and independent, which has closed forms
+    independent, common = Normal(covariance=together.covariance).split()
+    rest = Terms(
+        together.mean,
+        independent.covariance_matrix,
+        [*together.scalars, *((Normal(1.0), direction) for direction in common.T)],
+        together.clouds,
+    )
+    if not (rest.scalars or rest.clouds):
+        still = Rule(torch.zeros(1, len(lengths)).double(), torch.ones(1).double(), 0.0)
+        return still, still
+    bases = _bases(kernel, independent)
+    gf, g = (_normalised(partial(_product, bases, which)) for which in ("gf", "g"))
+    return joint_rules(kernel, rest, (gf, g), lambda s: float((s / lengths).norm()), box)
+
+
+def _bases(kernel: StationaryKernel, law: Normal) -> Factors:
+    """Closed forms of independent Normal noise."""
+    names = [
+        _formula(shape, marginal, length)
+        for shape, marginal, length in zip(
+            kernel.shapes, law.marginals, kernel.lengthscale.tolist(), strict=True
+        )
+    ]
+    return _factors(kernel, law.marginals, names, list(range(len(names))))
 
 
 def _along_line(kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]) -> AlongLine:
@@ -130,67 +181,18 @@ def _along_line(kernel: StationaryKernel, together: Terms, span: Float[Tensor, "
     )
 
 
-def _on_nodes(kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]) -> OnNodes:
-    coordinates = tuple(whitened(kernel.lengthscale, together.covariance, i) for i in (1, 2))
-
-    def within(which: int) -> Kernel:
-        return lambda s, t: _bell(coordinates[which](s), coordinates[which](t))
-
-    rules = joint_rules(
-        kernel,
-        together,
-        (within(0), within(1)),
-        lambda direction: float(coordinates[0](direction[None]).norm()),
-        span,
+def _on_nodes(kernel: StationaryKernel, together: Terms, rules: tuple[Rule, Rule]) -> OnNodes:
+    narrow, wide = (whitened(kernel.lengthscale, together.covariance, i) for i in (1, 2))
+    gf, g = rules
+    moved = (
+        Rule(narrow(gf.nodes + together.mean), gf.weights, gf.error),
+        Rule(wide(g.nodes), g.weights, g.error),
     )
-    places = rules[0].nodes + together.mean, rules[1].nodes
-    moved = [
-        Rule(coordinate(nodes), rule.weights, rule.error)
-        for coordinate, nodes, rule in zip(coordinates, places, rules, strict=True)
-    ]
-    error = max(rule.error for rule in rules)
-    return OnNodes((coordinates[0], coordinates[1]), (moved[0], moved[1]), error)
+    return OnNodes((narrow, wide), moved, max(gf.error, g.error))
 
 
-def _bell(s: Tensor, t: Tensor) -> Tensor:
-    return (-0.5 * (s[:, None] - t).square().sum(-1)).exp()
-
-
-def _matern_nodes(
-    kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]
-) -> JointNodes:
-    """Nodes for everything but what is Normal and independent, which has closed forms."""
-    independent, common = Normal(covariance=together.covariance).split()
-    standard = Normal(1.0)
-    rest = Terms(
-        together.mean,
-        independent.covariance_matrix,
-        [*together.scalars, *((standard, direction) for direction in common.T)],
-        together.clouds,
-    )
-    names = [
-        _formula(shape, marginal, length)
-        for shape, marginal, length in zip(
-            kernel.shapes, independent.marginals, kernel.lengthscale.tolist(), strict=True
-        )
-    ]
-    bases = _factors(kernel, independent.marginals, names, list(range(len(names))))
-    smoothness = (
-        _normalised(partial(_product, bases, "gf")),
-        _normalised(partial(_product, bases, "g")),
-    )
-    zero = torch.zeros(1, len(names), dtype=torch.double)
-    if not (rest.scalars or rest.clouds):
-        still = Rule(zero, torch.ones(1, dtype=torch.double), 0.0)
-        return JointNodes(bases, still, still)
-    rules = joint_rules(
-        kernel,
-        rest,
-        smoothness,
-        lambda direction: float((direction / kernel.lengthscale).norm()),
-        span,
-    )
-    return JointNodes(bases, *rules)
+def _bell(coordinates: Whitened, s: Tensor, t: Tensor) -> Tensor:
+    return (-0.5 * (coordinates(s)[:, None] - coordinates(t)).square().sum(-1)).exp()
 
 
 def _product(bases: Factors, which: str, delta: Tensor) -> Tensor:

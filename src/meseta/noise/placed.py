@@ -22,6 +22,8 @@ Interval = tuple[float, float]
 TAIL = 1e-13
 # Of the mass: less inside of a truncated range is no law that anybody has in mind.
 LEAST_INSIDE = 1e-3
+# Of the range: a law whose tails reach no further changes what happens near the ends only.
+NARROW = 0.2
 TRIES = 2**14  # draws at once until one is inside
 
 
@@ -176,7 +178,11 @@ class Placed:
         """
         if self.edge == "allow" or self.kind == "replace":
             return []
-        breaks = torch.tensor([*self.law.breaks, *self.law.interval(1e-15)], dtype=torch.double)
+        # the tails of a wide law change as slowly as all of it
+        ends = self.law.interval(1e-15)
+        reach = float(self.place(self.center, torch.tensor([ends]).double()).diff().abs())
+        tails = ends if reach < NARROW * (self.box[1] - self.box[0]) else ()
+        breaks = torch.tensor([*self.law.breaks, *tails], dtype=torch.double)
         folds = torch.arange(-4, 6) if self.edge == "reflect" else torch.arange(2)
         edges = self.low + (self.high - self.low) * folds.double()
 
