@@ -6,7 +6,8 @@ OpenBLAS (in numpy and scipy), ATen and MKL (in torch) choose their code by the 
 differently with each. Environment variables make them choose as on other processors. Settings that
 this processor cannot execute are not run, and the last lines say so. They also show a digest of
 what each setting computes, by OpenBLAS and by torch: where digests are equal, the setting may have
-had no effect here. It is run all the same, since a few operations do not show everything.
+had no effect here. It is run all the same, since a few operations do not show everything; the short
+form leaves it out, and says so.
 """
 
 import argparse
@@ -54,9 +55,10 @@ print(hashlib.sha256(b"".join(part.numpy().tobytes() for part in parts)).hexdige
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--short", action="store_true", help="a few quick files only")
-    names = SHORT if parser.parse_args().short else NUMERICAL
+    short = parser.parse_args().short
+    names = SHORT if short else NUMERICAL
     files = [str(TESTS / f"test_{name}.py") for name in names]
-    report, failed, ran = [], False, 0
+    report, failed, ran, seen = [], False, 0, set()
     for setting in SETTINGS:
         words = " ".join(f"{name}={value}" for name, value in setting.items())
         environment = {**os.environ, **setting}
@@ -69,8 +71,11 @@ def main() -> None:
         elif probe.returncode:
             failed = True
             report.append(f"FAILED   {words}: {probe.stderr.strip()}")
+        elif short and digest in seen:
+            report.append(f"not run  {words}: rounds like one above (digests {digest})")
         else:
             ran += 1
+            seen.add(digest)
             print(f"\n{words}", flush=True)
             command = [sys.executable, "-m", "pytest", "-q", "-n", "2", "--dist", "worksteal"]
             tests = subprocess.run([*command, *files], env=environment)
