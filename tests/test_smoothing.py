@@ -14,6 +14,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from meseta.gp.robust import _check_error
 from meseta.kernels import StationaryKernel, smooth
 from meseta.kernels.compress import compressed
 from meseta.kernels.smoothed import NOTICEABLE
@@ -34,6 +35,7 @@ from meseta.noise import (
     from_scipy,
 )
 from meseta.noise.placed import LEAST_INSIDE
+from meseta.noise.placing import placed as placed_at
 
 # more of them, with other seeds: MESETA_EXAMPLES=1000
 EXAMPLES = int(os.environ.get("MESETA_EXAMPLES", "48"))
@@ -384,3 +386,17 @@ def test_fewer_points_average_like_all_of_them_as_far_as_their_error_says(most):
     assert float(off.abs().max()) <= rule.error + 1e-12
     if most >= 60:
         assert rule.error < 0.1
+
+
+def test_a_truncated_range_without_noise_inside_is_refused():
+    with pytest.raises(ValueError, match=r"from 0\.85\d* only 0 of Uniform.*edge='clip'"):
+        placed_at(Uniform(0.05, mean=0.2), 0.0, 1.0, edge="truncate")
+
+
+def test_an_error_that_matters_is_told_and_a_large_one_refused():
+    law = Normal(0.1)
+    _check_error(NOTICEABLE, law)
+    with pytest.warns(RuntimeWarning, match="error of about 0.001 of the prior"):
+        _check_error(1e-3, law)
+    with pytest.raises(ValueError, match=r"error of about 0\.3 .*Empirical\(samples\)"):
+        _check_error(0.3, law)

@@ -40,6 +40,9 @@ MIN_OUTPUTSCALE = 1e-4
 # variances. A fit that ends below one of these has stopped short, and is repeated from there.
 PROBED_LENGTHSCALES = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 PROBED_NOISE_VARIANCES = (1e-6, 1e-4, 1e-2)
+# The second start: shares of the usual lengthscales, and a noise variance.
+SHORT, QUIET = 0.3, 1e-6
+SAME = 1e-6  # log posteriors per observation that differ by less are those of one hill
 # A fit that ends with a larger slope of the log posterior per observation has not converged. It
 # usually ends at 1e-4 or less; 0.05 of an observation changes no suggestion.
 STEEP = 0.05
@@ -144,15 +147,28 @@ class _Reached(NamedTuple):
 def _best_fit(
     model: SingleTaskGP, previous: Hyperparameters | None, inferred: bool
 ) -> tuple[_Reached, tuple[str, ...]]:
-    """The fit from the previous hyper-parameters or the usual start, judged by its own value.
+    """The better fit of two starts, judged by its own value.
 
+    One starts from the previous hyper-parameters or the usual ones, one short and quiet: a smooth
+    trend with much noise is often another hill of the posterior than short lengthscales without.
     A fit that ends below the log posterior of a probe has stopped short: on a plateau, on a lower
-    hill, or in rounding. It is repeated from the highest probe, and the better of the two counts.
+    hill, or in rounding. It is repeated from the highest probe, and the best counts.
     No warning of a library decides: whether there is one depends on the processor.
     """
     usual = _get(model, inferred)
     messages: list[str] = []
     reached = _fit(model, previous or usual, inferred, messages)
+    quiet = replace(
+        usual,
+        lengthscale=SHORT * usual.lengthscale,
+        noise_variance=_double(QUIET) if inferred else usual.noise_variance,
+    )
+    other = _fit(model, quiet, inferred, [])
+    iterations = reached.iterations + other.iterations
+    if reached.log_posterior < other.log_posterior - SAME:
+        reached = other._replace(repeated=True)
+        messages.append("the fit ended below another start, and was repeated from there")
+    reached = reached._replace(iterations=iterations)
     probes = [(_log_posterior(model, probe), probe) for probe in _probes(usual)]
     highest, probe = max(probes, key=lambda pair: pair[0])
     if reached.log_posterior < highest:
