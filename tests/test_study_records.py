@@ -558,3 +558,45 @@ def test_a_file_is_told_without_reading_all_trials_for_each_row(lab, monkeypatch
         typed("tell", "lab.toml", "--csv", "told.csv")
         counts.append(len(read))
     assert counts[0] == counts[1]
+
+
+def test_designs_are_asked_for_without_reading_all_trials_for_each_one(folder, monkeypatch):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    get_all, read = ledger.database.database.get_all_trials, []
+    counted = lambda *args, **kwargs: read.append(args) or get_all(*args, **kwargs)  # noqa: E731
+    monkeypatch.setattr(ledger.database.database, "get_all_trials", counted)
+    counts = []
+    for number in (2, 20):
+        read.clear()
+        planned = by_hand.ask(ledger, number)
+        assert len({tuple(each.params.items()) for each in planned}) == number
+        counts.append(len(read))
+    assert counts[0] == counts[1]
+    assert [trial.number for trial in ledger.trials] == list(range(22))
+    assert all(kind_of(trial) == "asked" for trial in ledger.trials)
+
+
+def test_trials_for_which_no_design_was_found_do_not_stay_in_hand(folder, monkeypatch):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    monkeypatch.setattr("meseta.optimizer.Optimizer.ask", lambda self, n: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        by_hand.ask(ledger, 3)
+    assert [kind_of(trial) for trial in ledger.trials] == ["void"] * 3
+
+
+def test_designs_that_others_have_queued_come_first(folder):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    ledger.study.enqueue_trial({"x": 0.125, "oil": "mineral"})
+    planned = by_hand.ask(ledger, 3)
+    assert planned[0].params == {"x": 0.125, "oil": "mineral"}
+    assert [each.number for each in planned] == [0, 1, 2]
+
+
+def test_observed_parameters_are_not_asked_for_in_a_batch_either(folder):
+    Path("lab.toml").write_text(LAB + OBSERVED, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    assert all(set(each.params) == {"x", "oil"} for each in by_hand.ask(ledger, 2))
+    assert all(set(trial.params) == {"x", "oil", "wind"} for trial in ledger.trials)

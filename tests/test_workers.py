@@ -19,7 +19,7 @@ from sqlalchemy.exc import OperationalError, PendingRollbackError
 
 from command_line import typed
 from meseta.integrations.attributes import ERROR, EXECUTED, VOID
-from meseta.study import database, liveness, work
+from meseta.study import database, lab, liveness, work
 from meseta.study.attributes import BEAT, INSTEAD_OF, SEEN, WORKER
 from meseta.study.database import open_database, trouble
 from meseta.study.file import read_study
@@ -265,6 +265,10 @@ def test_a_design_that_ends_its_workers_has_failed(tmp_path):
     assert [kind_of(trial) for trial in ledger.trials] == ["void"] * (DEATHS - 1) + ["failed"]
     assert "as were 2 before at this design" in ledger.trials[-1].user_attrs[ERROR]
     assert asked(ledger).params["x"] != designs[0]
+    # its worker may have come far enough to have the value all the same
+    late = lab.read_outcome(ledger, DEATHS - 1, "1.5", None, {})
+    assert "given up" in lab.store(ledger, [late])[0]
+    assert (ledger.trials[-1].value, ledger.trials[-1].params["x"]) == (1.5, designs[0])
 
 
 # --- who is there ---
@@ -558,7 +562,7 @@ def test_a_server_that_restarts_costs_nothing(tmp_path):
     with restartable() as server:
         assert begin_at_once(server.url) == ["many"] * 6
         path = prepare(tmp_path, COUNTED.format(seconds=0.3), budget=12, storage=server.url)
-        team = start(tmp_path, "--workers", "2")
+        team = start(tmp_path, "--workers", "4")
         until(lambda: len(lines_of(tmp_path / "begun")) >= 5)
         server.stop()
         time.sleep(2)

@@ -11,6 +11,7 @@ import secrets
 import threading
 import warnings
 import zlib
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -100,18 +101,25 @@ class RobustSampler(optuna.samplers.BaseSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """The next design, without parameters that cannot be set."""
+        return self.designs(study, [trial.number], search_space)[0]
+
+    def designs(
+        self, study: Study, numbers: Sequence[int], search_space: dict[str, BaseDistribution]
+    ) -> list[dict[str, Any]]:
+        """The designs of the trials with these numbers, which have begun: one reading, one fit."""
         from meseta.integrations.study_space import StudySpace
         from meseta.integrations.study_trials import check_one_objective, check_supported
 
         check_one_objective(study)
         if all(each.single() for each in search_space.values()):
-            return {}
+            return [{} for _ in numbers]
         with _LOCK:
             trials = study.get_trials(deepcopy=False)
             check_supported(study, trials)
             space = StudySpace(search_space)
-            optimizer = self._resumed(study, trials, space, trial.number)
-            return {**space.fixed, **space.to_optuna(optimizer.ask())}
+            optimizer = self._resumed(study, trials, space, numbers)
+            found = optimizer.ask(len(numbers))
+            return [{**space.fixed, **space.to_optuna(design)} for design in found]
 
     def sample_independent(
         self,
@@ -129,13 +137,14 @@ class RobustSampler(optuna.samplers.BaseSampler):
         sampler = optuna.samplers.RandomSampler(seed=seed)
         return sampler.sample_independent(study, trial, param_name, param_distribution)
 
-    def _resumed(self, study: Study, trials: Any, space: Any, number: int) -> Optimizer:
-        """An optimizer that knows what the storage knows, for the trial of that number."""
+    def _resumed(self, study: Study, trials: Any, space: Any, numbers: Sequence[int]) -> Optimizer:
+        """An optimizer that knows what the storage knows, for the trials of these numbers."""
         from meseta import methods
         from meseta.integrations.study_trials import known_params, read_trials
         from meseta.record import Trial
 
-        others = [trial for trial in trials if trial.number != number]
+        number, own = numbers[0], set(numbers)
+        others = [trial for trial in trials if trial.number not in own]
         read = read_trials(others, space, self._model.observed())
         fresh = self._model.optimizer(study, space, self._seed)
         known = list(read.trials)

@@ -13,6 +13,7 @@ from meseta.boundary import read_value, unknown
 from meseta.integrations.attributes import ERROR, EXECUTED
 from meseta.named_noise import read_environment
 from meseta.parameters import Value
+from meseta.study.attributes import BY_HAND
 from meseta.study.entries import (
     COLUMNS,
     FAILED,
@@ -27,7 +28,7 @@ from meseta.study.entries import (
 )
 from meseta.study.ledger import Ledger
 from meseta.study.liveness import GRACE
-from meseta.study.progress import keep_instead, kept_instead, kind_of, void
+from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
 from meseta.study.sampling import FileSampler
 from meseta.surroundings import Surroundings
 
@@ -72,12 +73,26 @@ class History(NamedTuple):
 
 
 def ask(ledger: Ledger, num: int) -> list[Planned]:
-    """The next experiments; they are in hand until they are told."""
-    ledger.study.sampler = FileSampler(ledger, by_hand=True)
-    planned = []
-    for _ in range(num):
-        trial = ledger.study.ask(ledger.distributions)
-        planned.append(Planned(trial.number, ledger.settable(trial.params)))
+    """The next experiments; they are in hand until they are told.
+
+    Trials begin before their designs are looked for, so that others who ask meanwhile know of them.
+    """
+    sampler = FileSampler(ledger, by_hand=True)
+    ledger.study.sampler = sampler
+    waiting = sum(trial.state == TrialState.WAITING for trial in ledger.trials)
+    queued = [ledger.study.ask(ledger.distributions) for _ in range(min(num, waiting))]
+    planned = [Planned(trial.number, ledger.settable(trial.params)) for trial in queued]
+    if len(planned) < num:
+        numbers = [ledger.begin_trial(BY_HAND, True) for _ in range(num - len(planned))]
+        try:
+            designs = sampler.complete_designs(ledger.study, numbers)
+            for number, params in zip(numbers, designs, strict=True):
+                ledger.set_params(number, params)
+                planned.append(Planned(number, ledger.settable(params)))
+        except BaseException:
+            for number in numbers[len(planned) - len(queued) :]:
+                void(ledger, number, "no design was found for it")
+            raise
     return planned
 
 
@@ -292,7 +307,7 @@ def _read_outcome(
     executed = read_values(ledger.space, texts)
     changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
-    outcome = Outcome(number, None, {**changed, **observed}, instead=kind_of(trial) == "void")
+    outcome = Outcome(number, None, {**changed, **observed}, instead=is_given_up(trial))
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
@@ -338,7 +353,7 @@ def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | No
     One that was given up has it in another trial, if at all.
     """
     trial = trials[number]
-    if kind_of(trial) != "void":
+    if not is_given_up(trial):
         return trial if trial.state.is_finished() else None
     return kept_instead(trials, number)
 

@@ -57,6 +57,20 @@ class Ledger:
         observed = self.file.observed
         return {name: params[name] for name in self.space.names if name not in observed}
 
+    def begin_trial(self, key: str, value: Any) -> int:
+        """A trial without a design yet, with an attribute; its number."""
+        storage = self.database.storage
+        begun = storage.create_new_trial(storage.get_study_id_from_name(self.file.name))
+        storage.set_trial_user_attr(begun, key, value)
+        return storage.get_trial_number_from_id(begun)
+
+    def set_params(self, number: int, params: Mapping[str, Any]) -> None:
+        """The design of a trial that has begun."""
+        storage, begun = self.database.storage, self.trial_id(number)
+        for name, distribution in self.distributions.items():
+            internal = distribution.to_internal_repr(params[name])
+            storage.set_trial_param(begun, name, internal, distribution)
+
     def trial_id(self, number: int) -> int:
         storage = self.database.storage
         study_id = storage.get_study_id_from_name(self.file.name)

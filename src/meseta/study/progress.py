@@ -111,13 +111,19 @@ def _release(ledger: Ledger, trial: FrozenTrial) -> bool:
     )
     if deaths < DEATHS:
         return void(ledger, trial.number, GONE)
-    why = f"its worker is gone, as were {deaths - 1} before at this design, which ends them"
+    why = f"{GONE}, as were {deaths - 1} before at this design, which ends them"
     return _end(ledger, trial.number, ERROR, why)
 
 
 def void(ledger: Ledger, number: int, why: str) -> bool:
     """End a trial that does not count; False: it has been ended before."""
     return _end(ledger, number, VOID, why)
+
+
+def is_given_up(trial: FrozenTrial) -> bool:
+    """Whether others ended it without an outcome, which may still come."""
+    by_deaths = kind_of(trial) == "failed" and str(trial.user_attrs.get(ERROR)).startswith(GONE)
+    return is_void(trial) or by_deaths
 
 
 def kept_instead(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:

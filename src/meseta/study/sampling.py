@@ -1,5 +1,6 @@
 """The sampler of a study file: its parameters are known from the start, and its workers by name."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import optuna
@@ -29,6 +30,22 @@ class FileSampler(RobustSampler):
         self, study: optuna.Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
         return {n: each for n, each in self._ledger.distributions.items() if not each.single()}
+
+    def complete_designs(self, study: optuna.Study, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """The designs of trials that have begun, with values for what cannot be set, too."""
+        distributions = self._ledger.distributions
+        trials = study.get_trials(deepcopy=False)
+        return [
+            {
+                name: params[name]
+                if name in params
+                else self.sample_independent(study, trials[number], name, distribution)
+                for name, distribution in distributions.items()
+            }
+            for number, params in zip(
+                numbers, self.designs(study, numbers, distributions), strict=True
+            )
+        ]
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
         mark: tuple[str, Any] = BY_HAND, True
