@@ -6,7 +6,7 @@ export OMP_NUM_THREADS ?= 1
 
 # Once more with every annotated shape and type checked at run time, which triples the time: tests that
 # go through all layers, and are quick.
-SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/test_suggest.py tests/test_robust_posterior.py tests/test_rules.py tests/test_paths.py tests/test_parameters.py tests/test_space.py
+SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/optimizer/test_suggest.py tests/gp/test_robust_posterior.py tests/noise/test_rules.py tests/gp/test_paths.py tests/space/test_parameters.py tests/space/test_space.py
 
 .PHONY: demo docs test test-cpus test-cpus-short test-optuna4 bench bench-speed package clean
 
@@ -37,7 +37,7 @@ test-cpus-short: .venv/installed
 
 # The Optuna integration with the last release of Optuna 4 in place of the pinned one.
 test-optuna4: .venv-optuna4/installed
-	.venv-optuna4/bin/pytest -q tests/test_optuna.py tests/test_optuna_contract.py tests/test_optuna_dashboard.py
+	.venv-optuna4/bin/pytest -q tests/integrations/test_optuna.py tests/integrations/test_optuna_contract.py tests/integrations/test_dashboard.py
 
 bench: .venv/installed
 	$(BIN)/meseta bench run quick --workers 2

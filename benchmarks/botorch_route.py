@@ -25,11 +25,11 @@ from botorch.optim import optimize_acqf
 from botorch.utils.sampling import draw_sobol_normal_samples
 
 from meseta.gp import RobustPosterior, fit_surrogate
+from meseta.optimizer.recommend import recommend
+from meseta.optimizer.suggest import suggest
 from meseta.problems import get
-from meseta.recommend import recommend
-from meseta.sobol import sobol_sequence
-from meseta.space import Space
-from meseta.suggest import suggest
+from meseta.space.sobol import sobol_sequence
+from meseta.space.space import Space
 
 PROBLEM = get("hartmann3")
 SHOWN = (20, 30, 40, 60, 80, 100)

@@ -26,9 +26,9 @@ from scipy import stats
 import meseta
 from meseta.gp import fit_surrogate
 from meseta.kernels import StationaryKernel, smooth
-from meseta.named_noise import read_noise
-from meseta.space import Space
-from meseta.suggest import suggest
+from meseta.optimizer.suggest import suggest
+from meseta.space.named_noise import read_noise
+from meseta.space.space import Space
 
 SD = 0.1
 SAMPLES = SD * np.random.default_rng(1).normal(size=200)
@@ -132,7 +132,7 @@ def joint_laws(d):
             shares,
         ),
         "common shift": (
-            meseta.Common(meseta.Uniform(H_UNIFORM)),
+            meseta.Shared(meseta.Uniform(H_UNIFORM)),
             np.repeat(shift.reshape(-1, 40).mean(1)[:, None], d, axis=1),
             masses.reshape(-1, 40).sum(1),
         ),

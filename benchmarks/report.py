@@ -13,9 +13,9 @@ import time
 import torch
 
 import meseta
-from meseta import page
-from meseta.views.report import report
-from meseta.views.terms import Terms
+from meseta.report import page
+from meseta.report.views.report import report
+from meseta.report.views.terms import Terms
 
 torch.set_num_threads(1)
 CASES = ("50,2", "300,6")

@@ -47,7 +47,7 @@ CASES = [
     *((name, edge) for name in ("Normal", "StudentT(2.5)") for edge in ("clip", "truncate")),
     ("Normal", "reflect"),
 ]
-JOINT = ["Common(Laplace)", "Common(StudentT(2.5))", "joint Empirical", "correlated + Uniform"]
+JOINT = ["Shared(Laplace)", "Shared(StudentT(2.5))", "joint Empirical", "correlated + Uniform"]
 
 
 def slices(twin, x, other, lengthscale, edge):
@@ -120,7 +120,7 @@ def together(name, rng):
     else:
         family = "Laplace" if "Laplace" in name else "StudentT(2.5)"
         scalar, twin = LAWS[family](width)
-        law, direction = meseta.Common(scalar, loads=[1.0, -0.5]), np.array([1.0, -0.5])
+        law, direction = meseta.Shared(scalar, loads=[1.0, -0.5]), np.array([1.0, -0.5])
     smoothed, seconds = tabulated(law, lengthscale, 2)
     found = smoothed.k_gf(torch.from_numpy(A), torch.from_numpy(B)).diagonal().numpy()
     metric = np.eye(2) * lengthscale**2

@@ -73,7 +73,7 @@ def main(budget=45):
         {"MgF2": (50.0, 150.0), "TiO2": (5.0, 70.0), "Al2O3": (20.0, 180.0)},
         noise={
             **{film: meseta.Normal(OWN) for film in FILMS},
-            tuple(FILMS): meseta.Common(meseta.Normal(COMMON)),
+            tuple(FILMS): meseta.Shared(meseta.Normal(COMMON)),
         },
         budget=budget,
         seed=0,

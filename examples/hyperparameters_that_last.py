@@ -113,7 +113,7 @@ def main(budget=30):
             "learning_rate": meseta.Float(0.3, 30.0, log=True),
             "momentum": (0.0, 0.95),
             "num_features": meseta.Int(16, MOST_FEATURES, log=True),
-            "activation": meseta.Category(list(ACTIVATIONS)),
+            "activation": meseta.Categorical(list(ACTIVATIONS)),
         },
         noise={"learning_rate": meseta.LogNormal(DRIFT), "momentum": meseta.Uniform(ROUNDING)},
         budget=budget,

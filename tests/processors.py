@@ -31,7 +31,7 @@ SHORT = ["suggest", "ep", "truncated", "joint_laws"]
 NUMERICAL = [
     *SHORT,
     *("robust_posterior", "kernels", "noise", "laws", "placed", "smoothing", "widened"),
-    *("paths", "maxima", "view", "envelope", "density", "ascent", "sobol", "domain"),
+    *("paths", "maxima", "botorch_model", "envelope", "density", "ascent", "sobol", "domain"),
     *("nes", "nes_plain", "improvement", "knowledge_gradient", "rejection"),
     *("hostile", "regressions", "methods", "optimizer"),
 ]
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="a few quick files only")
     short = parser.parse_args().short
     names = SHORT if short else NUMERICAL
-    files = [str(TESTS / f"test_{name}.py") for name in names]
+    files = [str(path) for name in names for path in TESTS.rglob(f"test_{name}.py")]
     report, failed, ran, seen = [], False, 0, set()
     for setting in SETTINGS:
         words = " ".join(f"{name}={value}" for name, value in setting.items())

@@ -16,9 +16,9 @@ from pathlib import Path
 
 # Modules that an extra brings something for, and the name of that extra.
 EXTRAS = {
-    "meseta.plot": "plot",
+    "meseta.report.plot": "plot",
     "meseta.report": "report",
-    "meseta.integrations.optuna_dashboard": "dashboard",
+    "meseta.integrations.dashboard": "dashboard",
 }
 
 STUDY = """
@@ -68,7 +68,7 @@ def typed(*words: str, study: str = STUDY) -> "subprocess.CompletedProcess[str]"
         Path(folder, "hill.toml").write_text(study, encoding="utf-8")
         Path(folder, "hill.py").write_text(OBJECTIVE, encoding="utf-8")
         env = {**os.environ, "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "meseta.cli", *words]
+        command = [sys.executable, "-m", "meseta.cli.app", *words]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env)
 
 

@@ -19,17 +19,16 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 import meseta
-from meseta import methods
-from meseta.acquisition import NoisyInputEntropySearch, RobustAcquisition
+from meseta.acquisition import NoisyInputEntropySearch, RobustAcquisition, methods
 from meseta.gp import JointMoments, RobustPosterior, known_surrogate
 from meseta.gp.maxima import maximize_paths
 from meseta.gp.paths import sample_paths
 from meseta.kernels import StationaryKernel, smooth
 from meseta.noise import NoiseLaw
+from meseta.optimizer.recommend import recommend
+from meseta.optimizer.suggest import suggest
 from meseta.problems import get, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
-from meseta.recommend import recommend
-from meseta.suggest import suggest
 
 F, G = "#1f77b4", "#d65014"
 GREEN, PURPLE, GREY = "#2a7f3f", "#6a3d9a", "#777777"

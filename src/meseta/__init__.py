@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from meseta.noise import (
-        Common,
-        Confusion,
         Discrete,
         Empirical,
         Environment,
@@ -17,22 +15,25 @@ if TYPE_CHECKING:
         Laplace,
         LogNormal,
         Mixture,
+        NoiseLaw,
         Normal,
+        Shared,
         StudentT,
+        Substitution,
         Triangular,
         TruncatedNormal,
         Uniform,
         from_scipy,
     )
-    from meseta.optimizer import Optimizer
-    from meseta.parameters import Category, Float, Int
-    from meseta.run import maximize, minimize
+    from meseta.optimizer.ask_tell import Optimizer
+    from meseta.optimizer.record import Recommendation, Trial
+    from meseta.run import Result, maximize, minimize
+    from meseta.space.parameter import Categorical, Float, Int
+    from meseta.space.space import Space
 
 __version__ = "0.1.0"
 __all__ = [
-    "Category",
-    "Common",
-    "Confusion",
+    "Categorical",
     "Discrete",
     "Empirical",
     "Environment",
@@ -42,9 +43,16 @@ __all__ = [
     "Laplace",
     "LogNormal",
     "Mixture",
+    "NoiseLaw",
     "Normal",
     "Optimizer",
+    "Recommendation",
+    "Result",
+    "Shared",
+    "Space",
     "StudentT",
+    "Substitution",
+    "Trial",
     "Triangular",
     "TruncatedNormal",
     "Uniform",
@@ -54,39 +62,35 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Category": "meseta.parameters",
-    "Common": "meseta.noise",
-    "Confusion": "meseta.noise",
-    "Discrete": "meseta.noise",
-    "Empirical": "meseta.noise",
-    "Environment": "meseta.noise",
-    "Float": "meseta.parameters",
-    "Independent": "meseta.noise",
-    "Int": "meseta.parameters",
-    "Laplace": "meseta.noise",
-    "LogNormal": "meseta.noise",
-    "Mixture": "meseta.noise",
-    "Normal": "meseta.noise",
-    "Optimizer": "meseta.optimizer",
-    "StudentT": "meseta.noise",
-    "Triangular": "meseta.noise",
-    "TruncatedNormal": "meseta.noise",
-    "Uniform": "meseta.noise",
-    "from_scipy": "meseta.noise",
-    "maximize": "meseta.run",
-    "minimize": "meseta.run",
+    "Categorical": "space.parameter",
+    "Environment": "noise",
+    "Float": "space.parameter",
+    "Int": "space.parameter",
+    "NoiseLaw": "noise",
+    "Optimizer": "optimizer.ask_tell",
+    "Recommendation": "optimizer.record",
+    "Result": "run",
+    "Space": "space.space",
+    "Trial": "optimizer.record",
+    "maximize": "run",
+    "minimize": "run",
+}  # all others are laws of noise
+
+
+_MODULES = {
+    "methods": "acquisition.methods",
+    "plot": "report.plot",
+    "problems": "problems",
+    "report": "report",
 }
-
-
-_MODULES = ("methods", "plot", "problems", "report")
 
 
 def __getattr__(name: str) -> object:
     if name in _MODULES:
-        return import_module(f"meseta.{name}")
-    if name not in _HOMES:
+        return import_module(f"meseta.{_MODULES[name]}")
+    if name not in __all__:
         raise AttributeError(f"module 'meseta' has no attribute {name!r}")
-    return getattr(import_module(_HOMES[name]), name)
+    return getattr(import_module(f"meseta.{_HOMES.get(name, 'noise')}"), name)
 
 
 def __dir__() -> list[str]:

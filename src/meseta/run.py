@@ -11,19 +11,19 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
+from meseta.acquisition.methods import DEFAULT_METHOD
 from meseta.boundary import described_error, read_count, read_value, shown
-from meseta.evaluation import read_evaluation
 from meseta.gp.fit import Prior
-from meseta.initial import Initial
-from meseta.methods import DEFAULT_METHOD
-from meseta.named_noise import NamedEdge, NamedNoise
-from meseta.optimizer import Direction, Optimizer
+from meseta.optimizer.ask_tell import Direction, Optimizer
+from meseta.optimizer.evaluation import read_evaluation
+from meseta.optimizer.record import Recommendation, Trial
+from meseta.optimizer.side_by_side import side_by_side
 from meseta.problems import Problem
-from meseta.record import Recommendation, Trial
-from meseta.side_by_side import side_by_side
-from meseta.space import Design, Ranges, Space
-from meseta.views.report import Report, report
-from meseta.views.terms import Words, read_terms
+from meseta.report.views.report import Report, report
+from meseta.report.views.terms import Words, read_terms
+from meseta.space.initial import Initial
+from meseta.space.named_noise import NamedEdge, NamedNoise
+from meseta.space.space import Design, Ranges, Space
 
 Objective = Callable[[dict[str, Any]], object]
 Callback = Callable[[Optimizer, Trial], object]
@@ -54,7 +54,7 @@ class Result:
             force: Overwrite also a file that is not a report.
             words: As in `meseta.report.for_optimizer`: title, value, unit, units, at_least, ...
         """
-        from meseta import page
+        from meseta.report import page
 
         page.check_target(path, force=force)  # before the work is done
         return page.write(self.views(**words), path, force=force)
@@ -275,7 +275,7 @@ def _step(
     number = optimizer.trials[-1].number
     try:
         value, executed = _read(f(dict(params)))
-        missing = [n for n in optimizer.surroundings.observed if n not in executed]
+        missing = [n for n in optimizer.environments.observed if n not in executed]
         if value is not None and missing and not optimizer.has_values:
             raise _Unobserved(missing[0], value)
         told = {**params, **executed}

@@ -10,15 +10,15 @@ from gpytorch.settings import min_variance
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.domain import Box
+from meseta.gp.botorch_model import RobustModel
 from meseta.gp.clamped import FLOOR
 from meseta.gp.incumbent import Incumbent, maximize_mean
 from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior
 from meseta.gp.surrogate import Units
-from meseta.gp.view import RobustModel
 from meseta.kernels import smooth
 from meseta.noise import Normal
+from meseta.space.domain import Box
 
 # Starting points around the incumbent: so many, at distances from a lengthscale to a thousandth.
 CLOUD = 32

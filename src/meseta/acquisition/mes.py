@@ -8,11 +8,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition.nes import NESOptions
-from meseta.domain import Box
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, percentile_values, sample_maxima
 from meseta.gp.surrogate import Units
 from meseta.inference import standard_truncation
+from meseta.space.domain import Box
 
 
 class MESInfo(NamedTuple):

@@ -15,7 +15,6 @@ from meseta.acquisition.given_max import (
     moments_given_max,
 )
 from meseta.acquisition.prepared import RobustAcquisition
-from meseta.domain import Box, Domain
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, MaximaOptions, percentile_values, sample_maxima
 from meseta.gp.paths import Sampler
@@ -23,6 +22,7 @@ from meseta.gp.robust import raw_moments
 from meseta.gp.surrogate import Units
 from meseta.inference import EPInfo
 from meseta.noise import NoiseLaw
+from meseta.space.domain import Box, Domain
 
 
 @dataclass(frozen=True)

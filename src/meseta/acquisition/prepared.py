@@ -8,11 +8,11 @@ from botorch.acquisition.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.domain import Domain, as_domain, checked_domain
 from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior
 from meseta.gp.surrogate import Units
 from meseta.noise import NoiseLaw
+from meseta.space.domain import Domain, as_domain, checked_domain
 
 
 @runtime_checkable

@@ -10,12 +10,12 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from meseta.acquisition.nes import NESOptions
-from meseta.domain import Box
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, maxima_below, percentile_values, sample_maxima
 from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.gp.surrogate import Units
 from meseta.inference.density import kde_entropy, normal_reference_bandwidth
+from meseta.space.domain import Box
 
 # Paths are drawn until enough are accepted, but no more than so many times the number wanted.
 MOST_PATHS = 16

@@ -14,10 +14,10 @@ from meseta.acquisition.improvement import (
     around,
     prepare_ei_of_f,
 )
-from meseta.domain import Box
 from meseta.gp.incumbent import Mean, maximize_mean
 from meseta.gp.joint import JointPosterior
 from meseta.kernels import SmoothedKernel
+from meseta.space.domain import Box
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ from matplotlib.ticker import MaxNLocator
 
 from meseta.bench.experiments import Metric
 from meseta.bench.gravity_picture import draw_cost_map, draw_trajectories, examples
+from meseta.bench.one_run import problem_of
 from meseta.bench.plan import Plan
 from meseta.bench.records import RunRecord
-from meseta.bench.run import problem_of
 from meseta.bench.statistics import FLOOR, Curve, curve, groups
 from meseta.bench.style import RC, Style, styles_of, title_of
-from meseta.problems.plot import PANEL_HEIGHT, WIDTH
+from meseta.problems.picture import PANEL_HEIGHT, WIDTH
 
 AXIS_TITLES: dict[Metric, str] = {
     "regret": "inference regret",

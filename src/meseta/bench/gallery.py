@@ -5,7 +5,7 @@ from pathlib import Path
 import matplotlib
 
 from meseta.bench.figures import save
-from meseta.bench.run import problem_of
+from meseta.bench.one_run import problem_of
 from meseta.bench.style import RC
 from meseta.problems import names
 

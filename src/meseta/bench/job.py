@@ -45,7 +45,7 @@ def read_method(label: str) -> tuple[str, tuple[tuple[str, Option], ...]]:
 
     Options that are the method's defaults are dropped: they are the same method.
     """
-    from meseta import methods
+    from meseta.acquisition import methods
 
     name, *settings = label.strip().split(":")
     given: dict[str, Option] = {}

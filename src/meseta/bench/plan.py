@@ -83,7 +83,7 @@ def make_plan(
 
 def budget(problem: str) -> int:
     """Evaluations of one run of the paper."""
-    from meseta.bench.run import problem_of
+    from meseta.bench.one_run import problem_of
 
     return problem_of(problem, 0).budget
 
@@ -119,7 +119,7 @@ def kept_plans(folder: Path) -> list[Plan]:
 
 
 def _check(plan: Plan) -> None:
-    from meseta.bench.run import problem_of
+    from meseta.bench.one_run import problem_of
 
     if plan.runs < 1:
         raise ValueError(f"runs must be at least 1, got {plan.runs}")

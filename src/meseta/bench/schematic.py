@@ -16,7 +16,7 @@ from meseta.bench.style import RC
 from meseta.gp.known import known_surrogate
 from meseta.problems import Problem, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
-from meseta.problems.plot import PANEL_HEIGHT, WIDTH
+from meseta.problems.picture import PANEL_HEIGHT, WIDTH
 
 BLUE, GREEN, RED = "#0072B2", "#009E73", "#D55E00"
 # A function whose nominal and robust optima lie apart, with data that leave room for both.

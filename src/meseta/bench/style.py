@@ -5,7 +5,7 @@ Colours: Okabe and Ito, safe for colour-blind readers; yellow, which print loses
 
 from typing import Any, NamedTuple
 
-from meseta import methods
+from meseta.acquisition import methods
 from meseta.bench.job import read_method
 
 RC: dict[Any, Any] = {

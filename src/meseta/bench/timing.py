@@ -12,9 +12,9 @@ from typing import NamedTuple
 import torch
 
 from meseta.bench.job import Job, read_method
+from meseta.bench.one_run import Trace, steps, versions
 from meseta.bench.plan import Plan
 from meseta.bench.records import Writing, append_line, read_lines
-from meseta.bench.run import Trace, steps, versions
 
 PARTS = ("suggest", "recommend")
 WARM_UP = 5  # evaluations; the first call of anything is slow

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from meseta.bench.markdown import scientific
 from meseta.bench.records import RunRecord
 from meseta.bench.statistics import (
     FLOOR,
@@ -22,7 +23,6 @@ from meseta.bench.statistics import (
     halfway,
 )
 from meseta.bench.style import title_of
-from meseta.bench.tables import scientific
 
 Verdict = Literal["yes", "partly", "no", "not enough runs yet"]
 

@@ -30,7 +30,7 @@ def _by_joblib(number: int, jobs: list[Job]) -> Iterator[RunRecord]:
         raise missing("running experiments needs joblib", "bench") from error
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    from meseta.bench.run import run
+    from meseta.bench.one_run import run
 
     if number == 1:
         yield from map(run, jobs)
@@ -53,7 +53,7 @@ def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
         from distributed import Client, as_completed
     except ImportError as error:
         raise missing("a Dask cluster needs distributed", "dask") from error
-    from meseta.bench.run import run
+    from meseta.bench.one_run import run
 
     try:
         client = Client(address, set_as_default=False)

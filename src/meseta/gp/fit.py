@@ -21,9 +21,9 @@ from jaxtyping import Float
 from linear_operator.utils.errors import NotPSDError
 from torch import Tensor
 
-from meseta.domain import checked_bounds
 from meseta.gp.thinning import thinned
 from meseta.noise import NoiseLaw
+from meseta.space.domain import checked_bounds
 
 Prior = Literal["default", "paper"]
 

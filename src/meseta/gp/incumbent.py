@@ -7,10 +7,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.domain import Box, as_domain
 from meseta.gp.blocks import in_blocks
 from meseta.gp.joint import JointPosterior
 from meseta.gp.surrogate import Units
+from meseta.space.domain import Box, as_domain
 
 SWEEP = 1024
 STARTS = 8

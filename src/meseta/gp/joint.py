@@ -8,8 +8,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.cholesky import cholesky
 from meseta.gp.blocks import in_blocks
+from meseta.gp.cholesky import cholesky
 from meseta.gp.clamped import Clamped
 from meseta.kernels import SmoothedKernel
 from meseta.kernels.smoothed import Covariance

@@ -7,8 +7,8 @@ from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.settings import min_fixed_noise
 from torch import Tensor
 
-from meseta.domain import checked_bounds
 from meseta.gp.fit import check_data
+from meseta.space.domain import checked_bounds
 
 
 def known_surrogate(

@@ -7,11 +7,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from meseta.ascent import Ascent
-from meseta.domain import Box, Domain, as_domain
 from meseta.gp.blocks import in_blocks
 from meseta.gp.joint import JointPosterior
 from meseta.gp.paths import SamplePaths, Sampler, sample_paths
+from meseta.space.ascent import Ascent
+from meseta.space.domain import Box, Domain, as_domain
 
 # Points of the Sobol sweep.
 SWEEP = 512

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from meseta.cholesky import cholesky
+from meseta.gp.cholesky import cholesky
 from meseta.gp.joint import JointPosterior
 from meseta.kernels import SmoothedKernel
 from meseta.kernels.smoothed import Covariance, Waves

@@ -8,12 +8,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.domain import checked_bounds
 from meseta.gp.joint import JointMoments, JointPosterior, condition
 from meseta.gp.surrogate import Units, read_model
 from meseta.kernels import smooth
 from meseta.kernels.smoothed import NOTICEABLE, REFUSED
 from meseta.noise import NoiseLaw, in_units, resolved
+from meseta.space.domain import checked_bounds
 
 
 class Gaussian(NamedTuple):

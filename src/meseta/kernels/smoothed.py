@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
-from meseta.kernels.grid import Grid
 from meseta.kernels.joined import AlongLine, OnNodes
 from meseta.kernels.spectrum import Spectrum
 from meseta.kernels.stationary import Factors, StationaryKernel, product
-from meseta.noise import Confused, NoiseLaw
+from meseta.kernels.zone import Grid
+from meseta.noise import NoiseLaw, Substituted
 from meseta.noise.joint import own_and_shared
 from meseta.noise.law import symmetric_root, unscented
 
@@ -117,7 +117,7 @@ class SmoothedKernel:
         for i in self.shifted:
             value = value * marginals[i].characteristic(omega[:, [i]])
         for dims, part in parts:
-            if not isinstance(part, Confused):
+            if not isinstance(part, Substituted):
                 value = value * part.characteristic(omega[:, dims])
         return value
 

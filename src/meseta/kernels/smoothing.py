@@ -13,14 +13,14 @@ from torch import Tensor
 from meseta.kernels import matern, squared_exponential
 from meseta.kernels.chebyshev import Interval
 from meseta.kernels.compress import Kernel, Rule
-from meseta.kernels.grid import Grid, confused_grid, placed_grid
 from meseta.kernels.joined import AlongLine, OnNodes, Whitened, whitened
 from meseta.kernels.nodes import joint_rules
 from meseta.kernels.quadrature import JointNodes
 from meseta.kernels.smoothed import Part, SmoothedKernel
 from meseta.kernels.spectrum import Spectrum, spectrum
 from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
-from meseta.noise import Confused, Independent, Joint, NoiseLaw, Normal, Placed, Uniform
+from meseta.kernels.zone import Grid, confused_grid, placed_grid
+from meseta.noise import Independent, Joint, NoiseLaw, Normal, Placed, Substituted, Uniform
 from meseta.noise.joint import own_and_shared
 from meseta.noise.terms import Terms, terms
 
@@ -60,7 +60,7 @@ def smooth(
         inner = StationaryKernel(
             kernel.variance, tuple(kernel.shapes[i] for i in dims), kernel.lengthscale[dims]
         )
-        if isinstance(part, Confused):
+        if isinstance(part, Substituted):
             parts.append(Part(dims, _confused(inner, part), False))
             continue
         own = Independent([marginals[i] for i in dims])
@@ -235,7 +235,7 @@ def _factors(
     return tuple(factors)
 
 
-def _confused(kernel: StationaryKernel, law: Confused) -> Grid:
+def _confused(kernel: StationaryKernel, law: Substituted) -> Grid:
     zero = torch.zeros(1, len(kernel.shapes), dtype=torch.double)
     still = Rule(zero, torch.ones(1, dtype=torch.double), 0.0)
     base = JointNodes(_unmoved(kernel), still, still)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from meseta.kernels.matern import SMOOTHNESS
 from meseta.kernels.stationary import Shape, StationaryKernel
-from meseta.sobol import unit_sobol
+from meseta.space.sobol import unit_sobol
 
 # Highest frequencies of a rule, in 1 / lengthscale. What lies beyond is 2e-17 of the variance for
 # the squared exponential, 8e-8, 1e-6 and 3e-3 for the Matern kernels of order 5/2, 3/2 and 1/2;

@@ -1,7 +1,5 @@
 """Laws of the input noise xi in g(x) = E f(x + xi)."""
 
-from meseta.noise.common_shift import Common
-from meseta.noise.confusion import Confused, Confusion
 from meseta.noise.discrete import Discrete
 from meseta.noise.empirical import Empirical
 from meseta.noise.environment import Environment
@@ -15,16 +13,15 @@ from meseta.noise.normal import Normal
 from meseta.noise.placed import Edge, Placed
 from meseta.noise.placing import resolved
 from meseta.noise.scipy_law import ScipyLaw, from_scipy
+from meseta.noise.shared import Shared
 from meseta.noise.student import StudentT
+from meseta.noise.substitution import Substituted, Substitution
 from meseta.noise.triangular import Triangular
 from meseta.noise.truncated_normal import TruncatedNormal
 from meseta.noise.uniform import Uniform
 from meseta.noise.units import in_units
 
 __all__ = [
-    "Common",
-    "Confused",
-    "Confusion",
     "Discrete",
     "Edge",
     "Empirical",
@@ -39,7 +36,10 @@ __all__ = [
     "OneDimensional",
     "Placed",
     "ScipyLaw",
+    "Shared",
     "StudentT",
+    "Substituted",
+    "Substitution",
     "Triangular",
     "TruncatedNormal",
     "Uniform",

@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
+from meseta.noise.arguments import Numbers, read_numbers, read_weights
 from meseta.noise.law import wave
-from meseta.noise.parameters import Numbers, read_numbers, read_weights
 from meseta.noise.scalar import ScalarLaw
 
 # Numbers held at once while a wave is averaged over atoms: 32 MiB.

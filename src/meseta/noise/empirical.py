@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
+from meseta.noise.arguments import Numbers, as_numbers
 from meseta.noise.discrete import average_wave, merged
 from meseta.noise.law import NoiseLaw, single, symmetric_root, unscented
-from meseta.noise.parameters import Numbers, as_numbers
 
 # A longer sample is not spelled out in messages.
 SPELLED_OUT = 1000

@@ -8,8 +8,8 @@ from jaxtyping import Complex, Float
 from torch import Tensor
 
 from meseta.boundary import read_number
+from meseta.noise.arguments import Number, read_positive
 from meseta.noise.law import wave
-from meseta.noise.parameters import Number, read_positive
 from meseta.noise.scalar import ScalarLaw
 
 

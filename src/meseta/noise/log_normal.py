@@ -6,8 +6,8 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
+from meseta.noise.arguments import Number, read_positive
 from meseta.noise.normal import Normal
-from meseta.noise.parameters import Number, read_positive
 from meseta.noise.scalar import ScalarLaw
 
 

@@ -7,9 +7,9 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
+from meseta.noise.arguments import Numbers, read_weights
 from meseta.noise.discrete import merged
 from meseta.noise.law import OneDimensional, depends_on_x
-from meseta.noise.parameters import Numbers, read_weights
 from meseta.noise.scalar import ScalarLaw
 from meseta.noise.scipy_law import LawLike, read_law
 

@@ -10,6 +10,7 @@ from jaxtyping import Complex, Float
 from scipy.special import ndtri
 from torch import Tensor
 
+from meseta.noise.arguments import Flag, WidthOfX, read_flag, read_mean, read_width_of_x
 from meseta.noise.law import (
     Width,
     depends_on_x,
@@ -21,7 +22,6 @@ from meseta.noise.law import (
     wave,
     widths_in_dimension,
 )
-from meseta.noise.parameters import Flag, WidthOfX, read_flag, read_mean, read_width_of_x
 
 Matrix = tuple[tuple[float, ...], ...]
 

@@ -4,17 +4,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.noise.confusion import Confused
 from meseta.noise.joint import Joint
 from meseta.noise.law import NoiseLaw
 from meseta.noise.placed import Placed
+from meseta.noise.substitution import Substituted
 
 
 def perturbed(
     law: NoiseLaw, x: Float[Tensor, "m d"], generator: torch.Generator
 ) -> Float[Tensor, "m d"]:
     """One z(x) for each x; x + xi where xi does not depend on x."""
-    if isinstance(law, Confused):
+    if isinstance(law, Substituted):
         return law.sample_at(x, generator)
     if isinstance(law, Joint):
         z = perturbed(law.own, x, generator)

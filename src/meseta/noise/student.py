@@ -9,8 +9,8 @@ from scipy.special import stdtr, stdtrit
 from torch import Tensor
 
 from meseta.boundary import read_number
+from meseta.noise.arguments import Number, read_positive
 from meseta.noise.law import numpy_generator, wave
-from meseta.noise.parameters import Number, read_positive
 from meseta.noise.scalar import ScalarLaw
 
 DEEPEST = 1e-100  # the least tail scipy's quantiles are sound for

@@ -6,12 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.noise.common_shift import Common
 from meseta.noise.empirical import Empirical
 from meseta.noise.independent import Independent
 from meseta.noise.joint import Joint
 from meseta.noise.law import NoiseLaw, OneDimensional
 from meseta.noise.normal import Normal
+from meseta.noise.shared import Shared
 from meseta.noise.sums import Sum
 
 
@@ -42,7 +42,7 @@ def _add(found: Terms, law: NoiseLaw, directions: Float[Tensor, "k d"]) -> None:
         _add(found, law.own, directions)
         for dims, part in law.parts:
             _add(found, part, directions[list(dims)])
-    elif isinstance(law, Common):
+    elif isinstance(law, Shared):
         loads = law.covariance_matrix.new_tensor(law.loads or (1.0,) * len(directions))
         _add(found, law.law, (loads @ directions)[None])
     elif isinstance(law, Independent) or (law.independent and len(directions) > 1):
@@ -59,7 +59,7 @@ def _add(found: Terms, law: NoiseLaw, directions: Float[Tensor, "k d"]) -> None:
         found.clouds.append((table @ directions, weights))
     else:
         raise TypeError(
-            f"noise that moves several parameters together must be made of Normal, Common, "
+            f"noise that moves several parameters together must be made of Normal, Shared, "
             f"Empirical and laws of one number, got {law!r}; "
             "draw from it and give Empirical(samples)"
         )

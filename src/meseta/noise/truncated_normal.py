@@ -12,9 +12,9 @@ from scipy.special import erf, erfcx, log_ndtr, ndtri_exp, wofz
 from torch import Tensor
 
 from meseta.boundary import read_number
+from meseta.noise.arguments import Number, read_positive
 from meseta.noise.law import wave
 from meseta.noise.panels import Panels, composite, panels, wave_over_panels
-from meseta.noise.parameters import Number, read_positive
 from meseta.noise.scalar import ScalarLaw
 
 ROOT = math.sqrt(math.pi / 2)

@@ -7,6 +7,7 @@ import torch
 from jaxtyping import Complex, Float
 from torch import Tensor
 
+from meseta.noise.arguments import Flag, WidthOfX, read_flag, read_mean, read_width_of_x
 from meseta.noise.law import (
     Width,
     depends_on_x,
@@ -17,7 +18,6 @@ from meseta.noise.law import (
     wave,
     widths_in_dimension,
 )
-from meseta.noise.parameters import Flag, WidthOfX, read_flag, read_mean, read_width_of_x
 
 
 @dataclass(frozen=True, init=False)

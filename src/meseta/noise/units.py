@@ -3,11 +3,11 @@
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.noise.confusion import Confused
 from meseta.noise.independent import Independent
 from meseta.noise.joint import Joint
 from meseta.noise.law import NoiseLaw
 from meseta.noise.placed import Placed
+from meseta.noise.substitution import Substituted
 
 
 def in_units(law: NoiseLaw, offset: Float[Tensor, " d"], width: Float[Tensor, " d"]) -> NoiseLaw:
@@ -17,7 +17,7 @@ def in_units(law: NoiseLaw, offset: Float[Tensor, " d"], width: Float[Tensor, " 
     """
     if isinstance(law, Placed):
         return law.in_units(float(offset), float(width))
-    if isinstance(law, Confused):
+    if isinstance(law, Substituted):
         return law.in_units(offset, width)
     if isinstance(law, Joint):
         own = in_units(law.own, offset, width)

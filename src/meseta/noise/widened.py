@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import torch
 
-from meseta.noise.confusion import Confused
 from meseta.noise.independent import independent
 from meseta.noise.joint import Joint, joint
 from meseta.noise.law import NoiseLaw, OneDimensional
 from meseta.noise.log_normal import LogNormal
 from meseta.noise.normal import Normal
 from meseta.noise.placed import Placed
+from meseta.noise.substitution import Substituted
 from meseta.noise.uniform import Uniform
 
 
@@ -21,7 +21,7 @@ def widened(law: NoiseLaw, column: int, factor: float) -> NoiseLaw:
     The law of a whole design, as `resolved` gives it. A choice is confused that many times as
     often, or always at most; what a parameter shares with others is scaled for it alone.
     """
-    if isinstance(law, Confused):
+    if isinstance(law, Substituted):
         return _confused(law, factor)
     if isinstance(law, Joint):
         own = [
@@ -74,14 +74,14 @@ def _alone(law: NoiseLaw, factor: float) -> NoiseLaw:
     return law.scaled(torch.tensor([factor], dtype=torch.double))
 
 
-def _confused(law: Confused, factor: float) -> Confused:
+def _confused(law: Substituted, factor: float) -> Substituted:
     """matrix + (factor - 1) (matrix - identity), as far as that has no negative probability."""
     matrix = torch.tensor(law.matrix, dtype=torch.double)
     same = torch.eye(len(matrix), dtype=torch.double)
     other = (1 - matrix.diagonal())[:, None]
     times = torch.where(other > 0, (1 / other.clamp_min(1e-300)).clamp_max(factor), 0.0)
     rows = same + times * (matrix - same)
-    return Confused(law.choices, tuple(tuple(row) for row in rows.clamp(0, 1).tolist()))
+    return Substituted(law.choices, tuple(tuple(row) for row in rows.clamp(0, 1).tolist()))
 
 
 class _Times:

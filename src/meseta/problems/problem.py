@@ -74,7 +74,7 @@ class Problem:
     def plot(self, resolution: int = 120) -> Figure:
         """A Matplotlib figure of f and g: curves, maps, or slices through the robust optimum."""
         try:
-            from meseta.problems.plot import draw
+            from meseta.problems.picture import draw
         except ImportError as error:
             raise missing(f"plots need matplotlib ({error})", "plot") from error
         return draw(self, resolution)

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from meseta.integrations.optuna import recommend
-from meseta.space import Design
-from meseta.study.file import StudyFile
+from meseta.integrations.optuna.sampler import recommend
+from meseta.space.space import Design
 from meseta.study.ledger import Ledger
+from meseta.study.toml.file import StudyFile
 
 if TYPE_CHECKING:
-    from meseta.integrations.study_answer import StudyAnswer
+    from meseta.integrations.optuna.study_answer import StudyAnswer
 else:
     StudyAnswer = object
 

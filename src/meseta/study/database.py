@@ -22,7 +22,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from meseta.terminal import say
+from meseta.study.terminal import say
 
 T = TypeVar("T")
 # "raced": another process has just made what we wanted to make.

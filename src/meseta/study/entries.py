@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from meseta.boundary import read_number, unknown
-from meseta.parameters import Category, Value
-from meseta.space import Space
+from meseta.space.parameter import Categorical, Value
+from meseta.space.space import Space
 
 TRIAL, STATE, VALUE, FAILED = "trial", "state", "value", "failed"
 COLUMNS = (TRIAL, STATE, VALUE, FAILED)  # that a CSV file may have besides the parameters
@@ -132,14 +132,14 @@ def read_values(space: Space, texts: Mapping[str, str]) -> dict[str, Value]:
         if name not in space.names:
             raise ValueError(unknown("parameter", name, space.names))
         parameter = space.parameters[space.names.index(name)]
-        if isinstance(parameter, Category):
+        if isinstance(parameter, Categorical):
             values[name] = _choice(name, parameter, text)
         else:
             values[name] = parameter.read(f"{name!r}", read_text_number(f"{name!r}", text))
     return values
 
 
-def _choice(name: str, parameter: Category, text: str) -> Any:
+def _choice(name: str, parameter: Categorical, text: str) -> Any:
     text, spelled = text.strip(), [_spelled(choice).strip() for choice in parameter.choices]
     if spelled.count(text) > 1:
         raise ValueError(f"{name!r} has several choices that are spelled {text!r}; rename one")

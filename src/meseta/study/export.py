@@ -7,10 +7,10 @@ from typing import Any
 from optuna.trial import FrozenTrial
 
 from meseta.study.entries import FAILED, STATE, TRIAL, VALUE, quoted
-from meseta.study.file import StudyFile, read_study, read_whereabouts
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
-from meseta.study.mistakes import StudyError
 from meseta.study.show import trial_data
+from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
+from meseta.study.toml.mistakes import StudyError
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,10 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import read_value, unknown
-from meseta.integrations.attributes import ERROR, EXECUTED
-from meseta.named_noise import read_environment
-from meseta.parameters import Value
-from meseta.study.attributes import BY_HAND
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED
+from meseta.space.environments import Environments
+from meseta.space.named_noise import read_environment
+from meseta.space.parameter import Value
 from meseta.study.entries import (
     COLUMNS,
     FAILED,
@@ -27,10 +27,10 @@ from meseta.study.entries import (
     read_values,
 )
 from meseta.study.ledger import Ledger
-from meseta.study.liveness import GRACE
+from meseta.study.marks import BY_HAND
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
 from meseta.study.sampling import FileSampler
-from meseta.surroundings import Surroundings
+from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
 NO_NUMBER = ("nan", "inf", "infinity", "none", "null", "na", "n/a")  # of these we do not guess
@@ -267,7 +267,7 @@ def _usual(ledger: Ledger) -> dict[str, Value]:
     if not ledger.file.observed:
         return {}
     variables = read_environment(ledger.file.noise(), ledger.space)
-    usual = Surroundings(ledger.space, variables).complete({})
+    usual = Environments(ledger.space, variables).complete({})
     return {name: usual[name] for name in ledger.file.observed}
 
 

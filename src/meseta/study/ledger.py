@@ -17,8 +17,8 @@ from optuna.trial import FrozenTrial
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from meseta.parameters import Category, Int, Parameter
-from meseta.space import Space
+from meseta.space.parameter import Categorical, Int, Parameter
+from meseta.space.space import Space
 from meseta.study.database import (
     PatientDatabase,
     Trouble,
@@ -27,9 +27,9 @@ from meseta.study.database import (
     reason,
     trouble,
 )
-from meseta.study.file import StudyFile
-from meseta.study.liveness import with_silence
-from meseta.study.unchanged import PARAMETERS, Distributions, as_attribute, changes
+from meseta.study.toml.file import StudyFile
+from meseta.study.toml.unchanged import PARAMETERS, Distributions, as_attribute, changes
+from meseta.study.workers.liveness import with_silence
 
 FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
 
@@ -219,7 +219,7 @@ def distributions_of(space: Space) -> Distributions:
 
 
 def _distribution(parameter: Parameter) -> BaseDistribution:
-    if isinstance(parameter, Category):
+    if isinstance(parameter, Categorical):
         return CategoricalDistribution(parameter.choices)
     low, high, log = parameter.low, parameter.high, parameter.log
     if isinstance(parameter, Int):

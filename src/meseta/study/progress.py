@@ -9,12 +9,12 @@ from typing import Any, Literal
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.attributes import ERROR, VOID
-from meseta.integrations.study_trials import is_void
-from meseta.study.attributes import BY_HAND, INSTEAD_OF, SEEN
+from meseta.integrations.optuna.attributes import ERROR, VOID
+from meseta.integrations.optuna.study_trials import is_void
 from meseta.study.ledger import Ledger
-from meseta.study.liveness import is_abandoned, says_nothing
-from meseta.study.nearness import BESIDE, distance
+from meseta.study.marks import BY_HAND, INSTEAD_OF, SEEN
+from meseta.study.workers.liveness import is_abandoned, says_nothing
+from meseta.study.workers.nearness import BESIDE, distance
 
 GONE = "its worker is gone"
 DEATHS = 3  # of workers at one design, until it has failed

@@ -5,13 +5,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from meseta import page
-from meseta.integrations.study_model import StudyModel
-from meseta.integrations.study_report import study_report
+from meseta.integrations.optuna.study_model import StudyModel
+from meseta.integrations.optuna.study_report import study_report
+from meseta.report import page
+from meseta.report.views.report import Report
+from meseta.report.views.terms import Terms
 from meseta.study.database import database_file
 from meseta.study.ledger import Ledger
-from meseta.views.report import Report
-from meseta.views.terms import Terms
 
 
 def check_target(ledger: Ledger, path: Path, *, force: bool = False) -> None:

@@ -7,10 +7,10 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
 
-from meseta.integrations.optuna import RobustSampler
-from meseta.study.attributes import BY_HAND, WORKER
+from meseta.integrations.optuna.sampler import RobustSampler
 from meseta.study.ledger import Ledger
-from meseta.study.liveness import this_worker
+from meseta.study.marks import BY_HAND, WORKER
+from meseta.study.workers.liveness import this_worker
 
 
 class FileSampler(RobustSampler):

@@ -5,11 +5,11 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from meseta.integrations.attributes import ERROR, EXECUTED
-from meseta.study.file import StudyFile
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED
 from meseta.study.lab import Planned
 from meseta.study.progress import Progress, kind_of
-from meseta.terminal import one_line
+from meseta.study.terminal import one_line
+from meseta.study.toml.file import StudyFile
 
 WIDTH = 80
 

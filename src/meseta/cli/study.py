@@ -1,0 +1,425 @@
+"""The commands of a study: `meseta init`, `run`, `status`, `recommend`, `report`, `ask`, `tell`,
+`import`.
+
+Exit codes: 0 done, 1 something failed, 2 wrong use or a study file that cannot be read, 3 there is
+nothing to recommend yet, 130 interrupted.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TextIO
+
+import typer
+
+from meseta.cli.endings import (
+    FAILURE,
+    NOTHING_YET,
+    WRONG_USE,
+    failures,
+    stop,
+    termination_as_interrupt,
+    wrong_use,
+)
+from meseta.cli.negatives import NumbersCommand
+from meseta.study.terminal import harmless, say
+
+if TYPE_CHECKING:
+    from meseta.study.ledger import Ledger
+    from meseta.study.progress import Progress
+
+REASONS = 3  # of failed trials that are shown
+StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
+Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
+Csv = Annotated[bool, typer.Option("--csv", help="As CSV, for spreadsheets.")]
+
+
+def add_to(app: typer.Typer) -> None:
+    """The commands, in the order people need them."""
+    for function in (init, run, status, recommend, report, ask):
+        app.command()(function)
+    app.command(cls=NumbersCommand)(tell)
+    app.command("import")(take_over)
+
+
+def init(
+    path: Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The file to write.")] = Path(
+        "study.toml"
+    ),
+) -> None:
+    """Write a study file to start from, every line explained."""
+    from meseta.study.toml.template import template
+
+    if path.suffix != ".toml":
+        path = path.with_name(f"{path.name}.toml")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(template(path.stem))
+    except FileExistsError:
+        stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
+    except OSError as error:
+        stop(f"{path} cannot be written: {error.strerror}", FAILURE)
+    _echo([f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`"])
+
+
+def run(
+    path: StudyPath,
+    trials: Annotated[
+        int | None, typer.Option(min=1, help="Evaluate so many trials at most, this time.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes that evaluate at a time.")] = 1,
+    as_json: Json = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Without a progress bar.")] = False,
+    worker: Annotated[int | None, typer.Option("--worker", metavar="PID", hidden=True)] = None,
+) -> None:
+    """Run a study, or go on with it; from one terminal or from many at once."""
+    from meseta.study.workers.output import lasting_output
+
+    with lasting_output(answer_alone=as_json) as (answer, look):
+        if workers > 1:
+            _many_workers(path, trials, workers, as_json, quiet, answer)
+            return
+        ledger = _opened(path, begin=True, objective=True, patient=worker is not None)
+        with failures(), termination_as_interrupt():
+            from meseta.study.workers.watch import watched
+            from meseta.study.workers.work import work
+
+            with watched(ledger, quiet=quiet or as_json) as watch:
+
+                def seen(now: "Progress") -> None:
+                    look()
+                    watch(now)
+
+                work(ledger, trials=trials, parent=worker, watch=seen)
+        if worker is None:  # the team's answer is given once
+            _report(ledger, as_json, file=answer)
+            _check_any(ledger)
+
+
+def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
+    """How far a study is, and its trials; with --csv or --json also of a file that has changed."""
+    if csv or as_json:
+        _export(path, csv)
+        return
+    ledger = _opened(path, reading=True)
+    with failures():
+        from meseta.study import show
+        from meseta.study.progress import progress
+
+        trials = ledger.trials
+        now = progress(trials, ledger.file.budget)
+        rows = show.trial_data(trials, ledger.file)
+    names = list(ledger.file.parameters)
+    cells = [
+        [row["trial"], row["state"], *(row["params"].get(name) for name in names), row["value"]]
+        for row in rows
+    ]
+    header = ["trial", "state", *(show.headed(ledger.file, name) for name in names), "value"]
+    _echo([*show.progress_lines(ledger.file, now), *(show.table(header, cells) if cells else [])])
+    _echo(
+        f"trial {row['trial']} failed: {row['error'].splitlines()[0]}"
+        for row in rows
+        if row["state"] == "failed" and row["error"]
+    )
+
+
+def _export(path: Path, csv: bool) -> None:
+    with failures(), wrong_use():
+        from meseta.study import show
+        from meseta.study.export import export
+        from meseta.study.progress import progress
+
+        found = export(path)
+    if found.note:
+        say(f"{found.note}. These are the trials as they are stored")
+    if csv:
+        _print_csv(found.table())
+        return
+    now = progress(found.trials, found.file.budget)
+    _print_json({**show.progress_data(now), "trials": found.rows})
+
+
+def recommend(path: StudyPath, as_json: Json = False) -> None:
+    """The robust optimum that the trials speak for, beside the nominal one."""
+    ledger = _opened(path, reading=True)
+    _report(ledger, as_json, needed=True)
+
+
+def report(
+    path: StudyPath,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.html", help="none: beside the study file."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite a file that is not a report.")
+    ] = False,
+    show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a page that shows why the robust design wins: one HTML file, to open or hand on."""
+    ledger = _opened(path, reading=True)
+    target = output or path.with_suffix(".html")
+    with failures():
+        from meseta.report import page
+        from meseta.study.reporting import check_target, plain, report_of
+
+        if not as_json:
+            with wrong_use():
+                check_target(ledger, target, force=force)
+        made = report_of(ledger)
+        if as_json:
+            _print_json(plain(made))
+            return
+        written = page.write(made, target, force=force)
+    if made.answer is None:
+        _echo(["nothing has finished yet, and the report says so"])
+    _echo([f"{written} is written: open it in a browser"])
+    if show:
+        typer.launch(written.resolve().as_uri())
+
+
+def ask(
+    path: StudyPath,
+    n: Annotated[int, typer.Option("-n", min=1, help="How many experiments.")] = 1,
+    as_json: Json = False,
+    csv: Csv = False,
+) -> None:
+    """The next experiments to carry out by hand; `meseta tell` takes what came of them."""
+    ledger = _opened(path, begin=True)
+    with failures():
+        from meseta.study import lab, show
+        from meseta.study.progress import progress, release_abandoned
+
+        release_abandoned(ledger)
+        left = progress(ledger.trials, ledger.file.budget).left
+        planned = lab.ask(ledger, n)
+    if left is not None and n > left:
+        say(f"beyond the budget of {ledger.file.budget} trials")
+    if as_json:
+        _print_json(show.planned_data(planned))
+    elif csv:
+        from meseta.study.entries import quoted
+
+        names = list(planned[0].params)
+        observed = ledger.file.observed
+        blank = [""] * (1 + len(observed))
+        header = ["trial", *names, *observed, "value"]
+        lines = [[each.number, *each.params.values(), *blank] for each in planned]
+        _print_csv([[quoted(cell) for cell in line] for line in (header, *lines)])
+    else:
+        _echo(show.planned_table(ledger.file, planned))
+
+
+def tell(
+    path: StudyPath,
+    trial: Annotated[int | None, typer.Argument(help="Its number.")] = None,
+    value: Annotated[str | None, typer.Argument(help="What was measured.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="What was really set, where it differs."),
+    ] = None,
+    failed: Annotated[
+        str | None, typer.Option(metavar="REASON", help="The experiment gave no value.")
+    ] = None,
+    spoilt: Annotated[
+        str | None,
+        typer.Option(metavar="REASON", help="It went wrong by chance: it does not count."),
+    ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option("--csv", metavar="FILE", help="Many at once: columns trial and value."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Record what came of an experiment that was asked for."""
+    ledger = _opened(path)
+    with wrong_use():
+        from meseta.study import lab
+
+        if (table is None) == (trial is None):
+            raise ValueError("tell one trial by its number and value, or many with --csv FILE")
+        if spoilt is not None:
+            if trial is None or value is not None or failed is not None or settings:
+                raise ValueError("--spoilt goes with the number of a trial, and nothing else")
+            lab.check_running(ledger, trial)
+            with failures():
+                lab.spoil(ledger, trial, spoilt)
+            _told(ledger, 1, as_json)
+            return
+        known = 0
+        if table is not None:
+            outcomes, known = lab.read_outcomes(ledger, table)
+        else:
+            assert trial is not None
+            texts = dict(_assignment(each) for each in settings or ())
+            outcomes = [lab.read_outcome(ledger, trial, value, failed, texts)]
+    with failures():
+        notes = lab.store(ledger, outcomes)
+    for note in notes:
+        say(note)
+    if known:
+        say(f"{_counted(known, 'row')} had been told before")
+    _told(ledger, len(outcomes), as_json, known)
+
+
+def take_over(
+    path: StudyPath,
+    table: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A column per parameter.")],
+    value: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="The column of the values; none: value, or what the study calls its value.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Take over experiments that were made before, or that nobody asked for."""
+    ledger = _opened(path, begin=True)
+    with wrong_use():
+        from meseta.study import lab
+
+        found, unfinished = lab.read_history(ledger, table, value)
+    with failures():
+        added = lab.add_history(ledger, found)
+    known = len(found) - added
+    if known:
+        say(f"{_counted(known, 'row')} had been there already")
+    if unfinished:
+        say(f"{_counted(unfinished, 'row')} without an outcome yet, left out")
+    _told(ledger, added, as_json, known)
+
+
+def _told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
+    from meseta.study import show
+    from meseta.study.progress import progress
+
+    now = progress(ledger.trials, ledger.file.budget)
+    if as_json:
+        _print_json({"stored": count, "known": known, **show.progress_data(now)})
+    else:
+        stored = f"{count} stored" if count != 1 else "stored"
+        _echo([f"{stored}; {show.progress_lines(ledger.file, now)[0]}"])
+
+
+def _opened(
+    path: Path,
+    *,
+    begin: bool = False,
+    reading: bool = False,
+    objective: bool = False,
+    patient: bool = False,
+) -> "Ledger":
+    """The study in the file, checked from top to bottom before anything is touched."""
+    with wrong_use():
+        from meseta.study.toml.file import read_study
+
+        file = read_study(path)
+        if objective and file.objective is None:
+            raise ValueError(
+                f"{path} has no [objective], so its trials are carried out by hand: "
+                f"`meseta ask {path}` says what to do next"
+            )
+        from meseta.study.toml.check import check
+
+        check(file)
+        if objective:
+            from meseta.study.workers.objective import check_objective
+
+            check_objective(file)
+    with failures():
+        from meseta.study.database import PATIENCE
+        from meseta.study.ledger import open_ledger
+
+        patience = PATIENCE if patient else 0.0
+        return open_ledger(file, begin=begin, reading=reading, patience=patience)
+
+
+def _report(
+    ledger: "Ledger", as_json: bool, needed: bool = False, file: TextIO | None = None
+) -> None:
+    """Print the recommendation, if there is any yet."""
+    with failures():
+        from meseta.study import show
+        from meseta.study.answer import answer_of
+        from meseta.study.progress import progress
+
+        now = progress(ledger.trials, ledger.file.budget)
+        answer = answer_of(ledger) if now.complete else None
+    if as_json:
+        best = None if answer is None else show.answer_data(answer)
+        _print_json({**show.progress_data(now), "recommendation": best}, file)
+    else:
+        _echo(show.progress_lines(ledger.file, now))
+        if answer is not None:
+            _echo([str(answer)])
+    if answer is None and needed:
+        stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
+
+
+def _check_any(ledger: "Ledger") -> None:
+    """A run whose trials have all failed has failed."""
+    with failures():
+        from meseta.study.progress import failed_reasons, progress
+
+        now = progress(ledger.trials, ledger.file.budget)
+        if now.complete or not now.failed:
+            return
+        reasons = failed_reasons(ledger)
+    shown = "; ".join(f"{reason} (trial {number})" for reason, number in reasons[:REASONS])
+    more = f"; and {len(reasons) - REASONS} other reasons" if len(reasons) > REASONS else ""
+    stop(
+        f"no trial gave a value, and all {now.failed} that were evaluated failed: {shown}{more}",
+        FAILURE,
+    )
+
+
+def _many_workers(
+    path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool, answer: TextIO
+) -> None:
+    ledger = _opened(path, begin=True, objective=True)
+    with failures(), termination_as_interrupt():
+        from meseta.study.workers.team import run_team
+
+        command = [sys.executable, "-m", "meseta.cli", "run", os.fspath(path), "--quiet"]
+        lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json)
+    for words in lost:  # first of all: there may be values in them that are nowhere else
+        say(words)
+    _report(ledger, as_json, file=answer)
+    if lost:
+        stop("workers ended early, see above; the same command goes on", FAILURE)
+    _check_any(ledger)
+
+
+def _assignment(text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign:
+        raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
+    return name.strip(), value.strip()
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _print_json(data: Any, file: TextIO | None = None) -> None:
+    text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
+    typer.echo(harmless(text), file=file)
+
+
+def _print_csv(lines: list[list[object]]) -> None:
+    import csv
+    import io
+
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(lines)
+    written = text.getvalue()
+    typer.echo(harmless(written) if sys.stdout.isatty() else written, nl=False)
+
+
+def _echo(lines: Iterable[str]) -> None:
+    for line in lines:
+        typer.echo(harmless(line))

@@ -1,0 +1,235 @@
+"""The sampler, and the robust optimum of a study."""
+
+import secrets
+import threading
+import warnings
+import zlib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Unpack
+
+import numpy as np
+import optuna
+
+if TYPE_CHECKING:
+    from optuna.distributions import BaseDistribution
+    from optuna.study import Study
+    from optuna.trial import FrozenTrial
+
+    from meseta.gp.fit import Prior
+    from meseta.integrations.optuna.study_answer import StudyAnswer
+    from meseta.optimizer.ask_tell import Optimizer
+    from meseta.report import Page
+    from meseta.report.views.terms import Words
+    from meseta.space.named_noise import NamedEdge, NamedNoise
+else:  # at run time they are read by hand, and late, so that torch is not loaded here
+    Words, Page = dict, object
+    NamedNoise = NamedEdge = Prior = Optimizer = StudyAnswer = object
+    BaseDistribution = optuna.distributions.BaseDistribution
+    Study, FrozenTrial = optuna.study.Study, optuna.trial.FrozenTrial
+
+# Workers that have started but whose designs are not in the storage yet: so many are reckoned with,
+# if they are among so many last trials. Those further back have died.
+MOST_AWAITED = 4
+AWAITED_AMONG = 32
+# Libraries below keep settings in global variables: one suggestion at a time in a process.
+_LOCK = threading.Lock()
+
+
+class RobustSampler(optuna.samplers.BaseSampler):
+    """Suggests what tells most about the optimum of g(x) = E f(x + xi).
+
+    Everything is read from the storage at each suggestion: any process may go on with a study, and
+    the same storage, seed and trial number give the same suggestion. Parameters that all complete
+    trials share are suggested by the method, others at random. Running trials count as pending;
+    failed and pruned ones have no value, and are not suggested again.
+
+    A finished trial may say by the user attribute EXECUTED which values were carried out:
+    `trial.set_user_attr(EXECUTED, {"x": 0.31})` in the objective. The model learns from these.
+
+    Args:
+        noise: What perturbs a design, a law by the name of the parameter; others are carried out as
+            planned. The names may be those of parameters that only some trials have.
+        edge: What becomes of perturbed values beyond the ranges.
+        method: One of `meseta.acquisition.methods.names()`; None: the default, "rkg".
+        seed: Of everything random; None: another one each time.
+        num_initial: How many trials there are before the model takes over.
+
+    Laws, edges, options, prior and noise_variance are those of `meseta.Optimizer`.
+    """
+
+    def __init__(
+        self,
+        noise: NamedNoise | None,
+        *,
+        edge: NamedEdge = "allow",
+        method: str | None = None,
+        options: object = None,
+        seed: int | None = None,
+        num_initial: int | None = None,
+        prior: Prior = "default",
+        noise_variance: float | int | None = None,
+    ) -> None:
+        from meseta.boundary import read_count
+        from meseta.integrations.optuna.study_model import StudyModel
+        from meseta.optimizer.ask_tell import SEEDS
+
+        self._model = StudyModel(
+            noise, edge, method, options, num_initial, prior, noise_variance
+        ).checked()
+        self._seed = _fresh() if seed is None else read_count("seed", seed, least=0, most=SEEDS)
+
+    def reseed_rng(self) -> None:
+        """Take another seed, as Optuna asks for where trials run in several threads."""
+        self._seed = _fresh()
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """The parameters that all complete trials share, except those with a single value."""
+        shared = optuna.search_space.intersection_search_space(study.get_trials(deepcopy=False))
+        return {name: each for name, each in shared.items() if not each.single()}
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The next design, without parameters that cannot be set."""
+        return self.designs(study, [trial.number], search_space)[0]
+
+    def designs(
+        self, study: Study, numbers: Sequence[int], search_space: dict[str, BaseDistribution]
+    ) -> list[dict[str, Any]]:
+        """The designs of the trials with these numbers, which have begun: one reading, one fit."""
+        from meseta.integrations.optuna.study_space import StudySpace
+        from meseta.integrations.optuna.study_trials import check_one_objective, check_supported
+
+        check_one_objective(study)
+        if all(each.single() for each in search_space.values()):
+            return [{} for _ in numbers]
+        with _LOCK:
+            trials = study.get_trials(deepcopy=False)
+            check_supported(study, trials)
+            space = StudySpace(search_space)
+            optimizer = self._resumed(study, trials, space, numbers)
+            found = optimizer.ask(len(numbers))
+            return [{**space.fixed, **space.to_optuna(design)} for design in found]
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """At random, from a stream that belongs to the seed, the trial and the parameter."""
+        from meseta.integrations.optuna.study_trials import check_one_objective
+
+        check_one_objective(study)
+        stream = [self._seed, trial.number, zlib.crc32(param_name.encode())]
+        seed = int(np.random.SeedSequence(stream).generate_state(1)[0])
+        sampler = optuna.samplers.RandomSampler(seed=seed)
+        return sampler.sample_independent(study, trial, param_name, param_distribution)
+
+    def _resumed(self, study: Study, trials: Any, space: Any, numbers: Sequence[int]) -> Optimizer:
+        """An optimizer that knows what the storage knows, for the trials of these numbers."""
+        from meseta.acquisition import methods
+        from meseta.integrations.optuna.study_trials import known_params, read_trials
+        from meseta.optimizer.record import Trial
+
+        number, own = numbers[0], set(numbers)
+        others = [trial for trial in trials if trial.number not in own]
+        read = read_trials(others, space, self._model.observed())
+        fresh = self._model.optimizer(study, space, self._seed)
+        known = list(read.trials)
+        awaited = [
+            each
+            for each in read.awaited
+            if known_params(each, space) or 0 < number - each.number <= AWAITED_AMONG
+        ][-MOST_AWAITED:]
+        seed = self._seed
+        if len(known) + len(awaited) >= fresh.initial.num:
+            self._warn(trials, read.left_out)
+            if methods.get(fresh.method).prepare is not None:
+                seed = _mixed(seed, number)  # but the points of a Sobol sequence belong together
+        optimizer = fresh.with_trials(known, seed=seed)
+        for each in awaited:
+            # The worker is at it: it will have what would be asked for next.
+            params = {**optimizer.ask(), **known_params(each, space)}
+            known.append(Trial(len(known), params, None, "pending", "method"))
+            optimizer = optimizer.with_trials(known)
+        return optimizer
+
+    def _warn(self, trials: Any, left_out: tuple[str, ...]) -> None:
+        """Of what the model does without; Python shows each sentence once."""
+        from meseta.boundary import unknown
+        from meseta.integrations.optuna.study_space import names_in
+
+        for sentence in left_out:
+            warnings.warn(sentence, RuntimeWarning, stacklevel=4)
+        names = list(dict.fromkeys(name for trial in trials for name in trial.distributions))
+        for name in names_in(self._model.noise, self._model.edge):
+            if name not in names:
+                warnings.warn(
+                    f"noise or edge of a parameter that no trial has had so far: "
+                    f"{unknown('parameter', name, names)}",
+                    RuntimeWarning,
+                    stacklevel=4,
+                )
+
+
+def recommend(
+    study: Study,
+    noise: NamedNoise | None,
+    *,
+    edge: NamedEdge = "allow",
+    method: str | None = None,
+    options: object = None,
+    seed: int = 0,
+    prior: Prior = "default",
+    noise_variance: float | int | None = None,
+) -> StudyAnswer:
+    """The robust optimum that the complete trials of a study speak for, and the nominal one.
+
+    The study may be running or finished, and any sampler may have made it. Parameters that some
+    complete trials do not have, and trials without a finite value, are left out; `notes` of the
+    answer says so. The arguments are those of `RobustSampler`.
+    """
+    from meseta.integrations.optuna.study_answer import answer
+    from meseta.integrations.optuna.study_model import StudyModel
+
+    model = StudyModel(noise, edge, method, options, None, prior, noise_variance).checked()
+    return answer(study, model, seed)
+
+
+def report(
+    study: Study,
+    noise: NamedNoise | None,
+    *,
+    edge: NamedEdge = "allow",
+    method: str | None = None,
+    options: object = None,
+    seed: int = 0,
+    prior: Prior = "default",
+    noise_variance: float | int | None = None,
+    **words: Unpack[Words],
+) -> Page:
+    """The report of a study, running or finished, made by any sampler.
+
+    The arguments are those of `recommend`; `words` those of `meseta.report.for_optimizer`.
+    """
+    from meseta.integrations.optuna.study_model import StudyModel
+    from meseta.integrations.optuna.study_report import study_report
+    from meseta.report import Page
+    from meseta.report.views.terms import read_terms
+
+    model = StudyModel(noise, edge, method, options, None, prior, noise_variance).checked()
+    said = {"title": study.study_name, **words}
+    return Page(study_report(study, model, read_terms(said), seed))
+
+
+def _fresh() -> int:
+    return secrets.randbits(62)
+
+
+def _mixed(seed: int, number: int) -> int:
+    """A seed for the suggestion of that trial."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)

@@ -1,0 +1,129 @@
+"""The robust optimum of a study, beside the nominal one."""
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import optuna
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from meseta.boundary import unknown
+from meseta.integrations.optuna.study_model import StudyModel
+from meseta.integrations.optuna.study_space import StudySpace, names_in
+from meseta.integrations.optuna.study_trials import check_supported, read_trials
+from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.record import Recommendation
+from meseta.optimizer.side_by_side import side_by_side
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StudyAnswer(Recommendation):
+    """A recommendation in the terms of the study; printed, it has the nominal optimum beside it."""
+
+    nominal: Recommendation  # the best point if nothing perturbed it
+    notes: tuple[str, ...]  # what was left out, and why
+    optimizer: Optimizer  # with the complete trials, for its posterior; in our terms
+    space: StudySpace  # from our terms to those of the study
+
+    def __repr__(self) -> str:
+        trials = sum(trial.state == "complete" for trial in self.optimizer.trials)
+        title = [f"{self.optimizer.direction}", f"{trials} complete trials"]
+        return "\n".join([side_by_side(title, self, self.nominal), *self.notes])
+
+
+def answer(study: Study, model: StudyModel, seed: int = 0) -> StudyAnswer:
+    """What the complete trials speak for."""
+    space, optimizer, notes, _ = modelled(study, model, seed)
+    order = order_of(study)
+    robust = _outside(optimizer.recommend(), space, order)
+    return StudyAnswer(
+        robust.params,
+        robust.mean,
+        robust.std,
+        robust.nominal_mean,
+        robust.nominal_std,
+        nominal=_outside(optimizer.nominal(), space, order),
+        notes=notes,
+        optimizer=optimizer,
+        space=space,
+    )
+
+
+class Modelled(NamedTuple):
+    """The parameters of a study that count, and an optimizer with its trials."""
+
+    space: StudySpace
+    optimizer: Optimizer
+    notes: tuple[str, ...]  # what was left out, and why
+    numbers: tuple[int, ...]  # that the trials have in the study
+
+
+def modelled(
+    study: Study, model: StudyModel, seed: int = 0, *, unfinished: bool = False
+) -> Modelled:
+    """With all complete trials, and with `unfinished` also those that run or failed."""
+    states = None if unfinished else (TrialState.COMPLETE,)
+    every = study.get_trials(deepcopy=False, states=states)
+    trials = [trial for trial in every if trial.state == TrialState.COMPLETE]
+    check_supported(study, trials)
+    if not trials:
+        raise ValueError(
+            f"the study {study.study_name!r} has no complete trial to go by; run it first"
+        )
+    space = _space(trials)
+    dropped = _dropped(trials, space)
+    _check_names(model, trials)
+    optimizer = model.optimizer(study, space, seed)
+    read = read_trials(every, space, model.observed())
+    optimizer = optimizer.with_trials(read.trials)
+    if not optimizer.has_values:
+        raise ValueError(
+            f"no trial of the study {study.study_name!r} has a value to go by: "
+            f"{'; '.join(read.left_out)}"
+        )
+    return Modelled(space, optimizer, (*dropped, *read.left_out), read.numbers)
+
+
+def _space(trials: list[FrozenTrial]) -> StudySpace:
+    shared = optuna.search_space.intersection_search_space(trials)
+    if all(each.single() for each in shared.values()):
+        raise ValueError(
+            "the complete trials have no parameter in common that varies, so that there is nothing "
+            "to recommend; look at one branch of a conditional study at a time, copied into a "
+            "study of its own"
+        )
+    return StudySpace(shared)
+
+
+def _dropped(trials: list[FrozenTrial], space: StudySpace) -> tuple[str, ...]:
+    """Says which parameters only some trials have."""
+    names = dict.fromkeys(name for trial in trials for name in trial.distributions)
+    others = [n for n in names if n not in space.distributions and n not in space.fixed]
+    if not others:
+        return ()
+    return (
+        f"left out, since not all complete trials have them with the same range: "
+        f"{', '.join(others)}",
+    )
+
+
+def _check_names(model: StudyModel, trials: list[FrozenTrial]) -> None:
+    names = list(dict.fromkeys(name for trial in trials for name in trial.distributions))
+    for name in names_in(model.noise, model.edge):
+        if name not in names:
+            raise ValueError(
+                "noise or edge of a parameter that no complete trial has: "
+                f"{unknown('parameter', name, names)}"
+            )
+
+
+def order_of(study: Study) -> tuple[str, ...]:
+    """The names of the parameters as the trials have them; those of Optuna's space are sorted."""
+    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    return tuple(dict.fromkeys(name for trial in trials for name in trial.params))
+
+
+def _outside(best: Recommendation, space: StudySpace, order: tuple[str, ...]) -> Recommendation:
+    """In the terms of the study, with the parameters that have a single value."""
+    params: dict[str, Any] = {**space.to_optuna(best.params), **space.fixed}
+    return replace(best, params={name: params[name] for name in order if name in params})

@@ -1,0 +1,149 @@
+"""The trials of an Optuna study as trials of ours."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from meseta.boundary import read_value, unknown
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
+from meseta.integrations.optuna.study_space import StudySpace
+from meseta.optimizer.record import State, Trial
+from meseta.space.parameter import Value
+
+
+@dataclass(frozen=True)
+class StudyTrials:
+    """What a study holds, for a model of some of its parameters."""
+
+    trials: tuple[Trial, ...]  # numbered anew
+    numbers: tuple[int, ...]  # those that they have in the study
+    awaited: tuple[FrozenTrial, ...]  # running ones whose design is not known, or not all of it
+    left_out: tuple[str, ...]  # complete ones that the model can't learn from, and why
+
+
+def read_trials(
+    trials: Sequence[FrozenTrial], space: StudySpace, observed: Sequence[str] = ()
+) -> StudyTrials:
+    """Complete trials, and as failed or pending what must not be proposed once more.
+
+    A pruned trial has no value, but what it was stopped for would stop it again: it is avoided as
+    a failed one is. So is a complete one whose value is not finite. `observed` are parameters whose
+    values are those of EXECUTED alone.
+    """
+    read: list[Trial] = []
+    numbers: list[int] = []
+    awaited: list[FrozenTrial] = []
+    left_out: list[str] = []
+    for trial in trials:
+        if is_void(trial):
+            continue
+        state: State
+        match trial.state:
+            case TrialState.COMPLETE:
+                state = "complete"
+            case TrialState.FAIL | TrialState.PRUNED:
+                state = "failed"
+            case TrialState.RUNNING:
+                state = "pending"
+            case _:
+                continue
+        planned = known_params(trial, space)
+        if len(planned) < space.space.dimension:
+            if state == "pending":
+                awaited.append(trial)
+            continue
+        params, value = planned, None
+        if state == "complete":
+            try:
+                params = _executed(trial, planned, space, observed)
+                value = _finite(trial)
+            except (TypeError, ValueError) as error:
+                left_out.append(f"trial {trial.number} is left out of the model: {error}")
+                params, state = planned, "failed"
+        numbers.append(trial.number)
+        read.append(
+            Trial(
+                len(read),
+                params,
+                value,
+                state,
+                "method",
+                _error(trial) if state == "failed" else None,
+                planned=None if params == planned else planned,
+            )
+        )
+    return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))
+
+
+def is_void(trial: FrozenTrial) -> bool:
+    """Whether it says nothing about its design.
+
+    A value counts, also of a trial that was given up while its worker was about to store it.
+    """
+    return VOID in trial.user_attrs and trial.state != TrialState.COMPLETE
+
+
+def _error(trial: FrozenTrial) -> str | None:
+    """Why it failed, where it says so."""
+    error = trial.user_attrs.get(ERROR)
+    if error is None and trial.state == TrialState.PRUNED:
+        return "pruned"
+    return None if error is None else str(error)
+
+
+def known_params(trial: FrozenTrial, space: StudySpace) -> dict[str, Value]:
+    """What the trial has of the parameters of the space, in our terms."""
+    common = {
+        name: trial.params[name]
+        for name, distribution in space.distributions.items()
+        if trial.distributions.get(name) == distribution
+    }
+    return space.to_meseta(common)
+
+
+def check_supported(study: Study, trials: Sequence[FrozenTrial]) -> None:
+    """Refuse several objectives and constraints."""
+    check_one_objective(study)
+    for trial in trials:
+        # Optuna 4 keeps them where `constraints` of Optuna 5 looks them up
+        if getattr(trial, "constraints", None) or trial.system_attrs.get("constraints"):
+            raise ValueError(
+                f"constraints are not supported, but trial {trial.number} has some; report an "
+                "infeasible trial as failed or pruned, or give its objective a penalty"
+            )
+
+
+def check_one_objective(study: Study) -> None:
+    if len(study.directions) != 1:
+        raise ValueError(
+            f"one objective is supported, but the study has {len(study.directions)}; make one "
+            "number of them, such as a weighted sum"
+        )
+
+
+def _executed(
+    trial: FrozenTrial, planned: dict[str, Value], space: StudySpace, observed: Sequence[str]
+) -> dict[str, Value]:
+    executed: Any = trial.user_attrs.get(EXECUTED, {})
+    if not isinstance(executed, Mapping):
+        raise TypeError(
+            f"its user attribute {EXECUTED!r} must be a dict of values by name, got {executed!r}"
+        )
+    for name in executed:
+        if name not in trial.params:
+            names = list(trial.params)
+            raise ValueError(f"{EXECUTED!r}: {unknown('parameter', name, names)}")
+    for name in observed:
+        if name not in executed:
+            raise ValueError(
+                f"{name!r} is observed, but the trial does not say what it was; call "
+                f"trial.set_user_attr({EXECUTED!r}, {{{name!r}: ...}}) in the objective"
+            )
+    return space.space.read({**planned, **space.to_meseta(executed)})
+
+
+def _finite(trial: FrozenTrial) -> float:
+    return read_value(trial.value, "its value", remedy="")

@@ -1,0 +1,446 @@
+"""Optimizer: ask for designs, tell their values, recommend the robust optimum."""
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args, overload
+
+import torch
+from botorch.models import SingleTaskGP
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.acquisition import methods
+from meseta.acquisition.methods import DEFAULT_METHOD
+from meseta.boundary import read_count, read_number, read_value, unknown
+from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
+from meseta.gp.robust import RobustPosterior
+from meseta.noise import NoiseLaw, resolved
+from meseta.noise.perturbed import perturbed
+from meseta.optimizer.deviations import deviations
+from meseta.optimizer.history import columns, history
+from meseta.optimizer.recommend import Optimum
+from meseta.optimizer.recommend import nominal as nominal_optimum
+from meseta.optimizer.recommend import recommend as robust_optimum
+from meseta.optimizer.record import Origin, Recommendation, Record, Trial
+from meseta.optimizer.resume import read_record
+from meseta.optimizer.rows import Distinct, Rows
+from meseta.optimizer.suggest import SuggestInfo, suggest
+from meseta.space.environments import Environments
+from meseta.space.initial import Initial, read_initial, spread_points
+from meseta.space.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
+from meseta.space.parameter import Value
+from meseta.space.space import Design, Params, Ranges, Space
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Direction = Literal["maximize", "minimize"]
+# Points that differ by less, in shares of the ranges, are the same experiment.
+SAME = 1e-4
+# A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
+# typed or carried out.
+RECOGNISED = 1e-2
+SEEDS = 2**63 - 1  # as many as random generators take
+ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
+BLOCK = 128  # points of the sequence that are computed in one go
+
+
+class Fitted(NamedTuple):
+    """What the values told so far say; of -f where f is minimised."""
+
+    model: SingleTaskGP
+    info: FitInfo
+    posterior: RobustPosterior
+
+
+class Optimizer:
+    """Robust Bayesian optimization of g(x) = E f(x + xi) by ask and tell.
+
+    The same calls of `ask` and `tell` give the same points; `recommend` and `nominal` change
+    nothing but the history, whenever they are called.
+
+    Args:
+        space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`; `Float` has a logarithmic
+            scale or steps, `Int` whole numbers, `Categorical` choices.
+        noise: What perturbs a design: a law for each parameter that is perturbed,
+            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing. A tuple of names
+            has a joint law; `Environment` marks a quantity that is no part of the design.
+        edge: What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
+            "reflect" or "truncate"; one for all parameters, or a dict.
+        direction: "maximize" or "minimize".
+        method: One of `meseta.acquisition.methods.names()`.
+        options: Of the method, as a dict.
+        seed: Of everything random.
+        num_initial: How many points are asked for or told before the model takes over; None: 3,
+            5, 10 for one, two, three parameters, and 2 d + 4 for d parameters beyond.
+        initial: How these are spread, "sobol" or "uniform"; or a list of points. These are all
+            asked for first, and followed by Sobol points if num_initial is larger.
+        prior: Of the lengthscales, see `fit_surrogate`.
+        noise_variance: Of the observations of f; None: inferred.
+    """
+
+    def __init__(
+        self,
+        space: Space | Ranges,
+        noise: NamedNoise | None = None,
+        *,
+        edge: NamedEdge = "allow",
+        direction: Direction = "maximize",
+        method: str = DEFAULT_METHOD,
+        options: object = None,
+        seed: int = 0,
+        num_initial: int | None = None,
+        initial: Initial = "sobol",
+        prior: Prior = "default",
+        noise_variance: float | int | None = None,
+    ) -> None:
+        for what, name, known in (
+            ("direction", direction, get_args(Direction)),
+            ("prior", prior, get_args(Prior)),
+        ):
+            if name not in known:
+                raise ValueError(unknown(what, name, known))
+        self.space = space if isinstance(space, Space) else Space(space)
+        columns(self.space)  # refuses names that clash
+        self.noise = read_noise(noise, self.space, edge)
+        self.environments = Environments(self.space, read_environment(noise, self.space))
+        self.direction: Direction = direction
+        self.method = method
+        self.options = methods.checked_options(method, options)
+        self.seed = read_count("seed", seed, least=0, most=SEEDS)
+        self.initial = read_initial(initial, num_initial, self.space)
+        self.prior: Prior = prior
+        self.noise_variance = _read_variance(noise_variance)
+        self.info: SuggestInfo | None = None  # behind the last point of the method
+        self._record = Record()
+        self._rows = Rows(self.space)
+        self._block: tuple[int, Float[Tensor, "block d"]] | None = None  # of the sequence
+        self._fitted: Fitted | None = None  # until the next value is told
+        self._previous: Hyperparameters | None = None
+
+    def __repr__(self) -> str:
+        return (
+            f"<Optimizer: {self.direction} over {', '.join(self.space.names)} by {self.method}, "
+            f"{self._progress()}>"
+        )
+
+    @property
+    def trials(self) -> tuple[Trial, ...]:
+        """Every point asked for or told, in that order."""
+        return tuple(replace(trial, params=dict(trial.params)) for trial in self._record.trials)
+
+    @property
+    def history(self) -> "pd.DataFrame":
+        """One row per value or failure told, in that order, with what `recommend` said after it."""
+        return history(self._record, self.space, self.environments.design)
+
+    @property
+    def deviations(self) -> "pd.DataFrame":
+        """How far designs were carried out from where they were asked for, beside the noise."""
+        return deviations(self._record.trials, self.space, self.noise)
+
+    @property
+    def has_values(self) -> bool:
+        """Whether there is anything to recommend by."""
+        return any(trial.state == "complete" for trial in self._record.trials)
+
+    @property
+    def posterior(self) -> RobustPosterior:
+        """Of f and g given the values told so far; of -f and -g where f is minimised."""
+        return self.fitted.posterior
+
+    @property
+    def law(self) -> NoiseLaw:
+        """Of the noise of all columns, placed on the box of the designs."""
+        return resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
+
+    @property
+    def fitted(self) -> Fitted:
+        """The model of the values told so far; of -f where f is minimised."""
+        if self._fitted is None:
+            if not self.has_values:
+                raise RuntimeError(
+                    f"there is no value yet to go by ({self._progress()}); "
+                    "tell the value of at least one point first"
+                )
+            model, info = fit_surrogate(
+                *self._data(),
+                self.space.bounds,
+                self.noise,
+                prior=self.prior,
+                noise_variance=self.noise_variance,
+                previous=self._previous,
+            )
+            posterior = RobustPosterior.from_model(model, self.noise, self.space.bounds)
+            self._fitted = Fitted(model, info, posterior)
+        return self._fitted
+
+    @overload
+    def ask(self) -> Design: ...
+    @overload
+    def ask(self, n: int) -> list[Design]: ...
+    def ask(self, n: int | None = None) -> Design | list[Design]:
+        """The next point to evaluate, or a list of n of them.
+
+        A point asked for is pending until it is told; until then no other is asked for beside it,
+        unless there is no other design.
+        """
+        if n is None:
+            return self._ask(1)[0]
+        before = self._record, self._previous, self.info
+        try:
+            return self._ask(read_count("n", n))
+        except BaseException:
+            # what was not handed out is not pending
+            self._record, self._previous, self.info = before
+            raise
+
+    def tell(
+        self,
+        params: Params,
+        value: object,
+        *,
+        error: str | None = None,
+        trial: int | None = None,
+    ) -> None:
+        """The value of f at any point, asked for or not; None: the evaluation failed.
+
+        A failed point is not asked for again. `error` says why it failed. A point that is told
+        within 1 % of the ranges of a pending one, whole numbers and choices being equal, counts as
+        that one, carried out a little differently: the model learns from the told params. One that
+        was carried out further off says by `trial` which number it was asked for under.
+        """
+        if value is None:  # an experiment that failed may not have seen its environments
+            params = self.environments.complete(params)
+        params = self.space.read(params)
+        number = self._recognised(params) if trial is None else self._pending(trial)
+        if value is not None:
+            if error is not None:
+                raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
+            value = read_value(value)
+            self._fitted = None
+        error = None if error is None else str(error)
+        self._record = self._record.with_told(params, value, error, number)
+
+    def with_trials(self, trials: object, *, seed: int | None = None) -> "Optimizer":
+        """An optimizer with the same settings that goes on from these trials, not from its own.
+
+        Trials of a run that was interrupted, or kept by another tool: complete, pending and failed
+        ones, numbered 0, 1, 2, ... in their order. Those of `Optimizer.trials` are such. A model
+        is fitted anew, unless these are the values that this optimizer has fitted already.
+
+        Args:
+            trials: A list of `meseta.optimizer.record.Trial`.
+            seed: Of everything random from here on; None: as it was.
+        """
+        other = copy(self)
+        other._rows, other._block = Rows(self.space), None
+        other._record = read_record(trials, self.space, self.environments)
+        if other._record.complete != self._record.complete:
+            other._fitted = None
+        other._previous, other.info = None, None
+        other._rows, other._block = Rows(self.space), None
+        if seed is not None:
+            other.seed = read_count("seed", seed, least=0, most=SEEDS)
+        return other
+
+    def recommend(self) -> Recommendation:
+        """The robust optimum that the values told so far speak for."""
+        optimum = robust_optimum(
+            self.fitted.posterior,
+            self.space.domain,
+            method=self.method,
+            options=self.options,
+            seed=self.seed,
+            held=self.environments.typical(),
+        )
+        best = self._in_user_sign(optimum)
+        self._record = self._record.with_best(best)
+        return replace(best, params=dict(best.params))
+
+    def nominal(self) -> Recommendation:
+        """The best point if nothing perturbed it, and what it is worth once perturbed."""
+        posterior, held = self.fitted.posterior, self.environments.typical()
+        return self._in_user_sign(
+            nominal_optimum(posterior, self.space.domain, seed=self.seed, held=held)
+        )
+
+    def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
+        """What a design becomes in use, n times: to evaluate it as it will be.
+
+        Environment variables are drawn as well. Values are in the units of the parameters; numbers
+        need not lie within their ranges, nor on their steps.
+        """
+        design = self.space.read(self.environments.complete(params, self.environments.variables))
+        x = torch.tensor([self.space.to_columns(design)], dtype=torch.double)
+        generator = torch.Generator().manual_seed(read_count("seed", seed, least=0, most=SEEDS))
+        z = perturbed(self.law, x.expand(read_count("n", n), -1), generator)
+        return [self.space.to_values(row) for row in z]
+
+    def _ask(self, n: int) -> list[Design]:
+        before = len(self._record.trials)
+        self._record = self._record.with_asked(self._given_left()[:n], "given")
+        while (left := n - len(self._record.trials) + before) > 0:
+            # without any value all points are spread, and in any case the first ones
+            early = self.initial.num - len(self._record.trials) if self.has_values else left
+            designs, origin = self._next(min(left, early))
+            self._record = self._record.with_asked(designs, origin)
+        return [
+            self.environments.without(trial.params, self.environments.observed)
+            for trial in self._record.trials[before:]
+        ]
+
+    def _given_left(self) -> list[Design]:
+        """The given points that nobody has asked for or told yet, each once."""
+        if not self.initial.given:
+            return []
+
+        def values(params: Design) -> tuple[Value, ...]:
+            return tuple(params[name] for name in self.space.names)
+
+        # a point that was carried out otherwise was asked for all the same
+        known = {values(trial.planned or trial.params) for trial in self._record.trials}
+        known |= {values(trial.params) for trial in self._record.trials}
+        left = {values(params): params for params in self.initial.given}
+        return [params for key, params in left.items() if key not in known]
+
+    def _next(self, early: int) -> tuple[list[Design], Origin]:
+        """So many points that are spread over the box; none: one point of the method."""
+        if early <= 0:
+            params = self._suggest()
+            if self._is_apart(params, self._points(self._record.busy)):
+                return [params], "method"
+        return self._space_filling(max(1, early)), "space-filling"
+
+    def _space_filling(self, num: int) -> list[Design]:
+        """The next points of the sequence that are other experiments than all pending and failed.
+
+        Where points can coincide they are ones that were not evaluated either, if there are any.
+        """
+        trials = self._record.trials
+        busy, known = (Distinct(self._points(some)) for some in (self._record.busy, trials))
+        designs: list[Design] = []
+        for index in range(len(trials), len(trials) + num):
+            params = self._free_point(index, busy, known)
+            row = torch.tensor(self.space.to_columns(params), dtype=torch.double)
+            busy.add(row)
+            known.add(row)
+            designs.append(params)
+        return designs
+
+    def _free_point(self, index: int, busy: Distinct, known: Distinct) -> Design:
+        other: Design | None = None
+        for params in self._sequence(index):
+            if self._is_apart(params, busy.rows):
+                if not self.space.domain.discrete or self._is_apart(params, known.rows):
+                    return params
+                other = other or params
+        return other or params
+
+    def _sequence(self, first: int) -> Iterator[Design]:
+        """Points spread over the box from number `first` on; then all designs, if these are few."""
+        for index in range(first, first + ATTEMPTS):
+            yield self.space.to_params(self._spread_point(index))
+        domain = self.space.domain
+        if domain.finite and domain.combinations <= ATTEMPTS:
+            yield from map(self.space.to_params, domain.every())
+
+    def _spread_point(self, index: int) -> Float[Tensor, " d"]:
+        """Point number `index` of the sequence; a block of it is kept."""
+        block, place = divmod(index, BLOCK)
+        if self._block is None or self._block[0] != block:
+            points = spread_points(self.initial.spread, self.space, block * BLOCK, BLOCK, self.seed)
+            self._block = block, points
+        return self._block[1][place]
+
+    def _suggest(self) -> Design:
+        busy, domain, fitted = self._points(self._record.busy), self.space.domain, None
+        if methods.get(self.method).prepare is not None:
+            model, info, _ = self.fitted
+            fitted = model, info
+            # Only here, and not where a fit is made: so a fit starts from the same
+            # hyper-parameters whether or not somebody asked for a recommendation before.
+            self._previous = info.hyperparameters
+        generator = torch.Generator().manual_seed(self.seed + len(self._record.trials))
+        x, self.info = suggest(
+            *self._data(),
+            domain,
+            self.noise,
+            method=self.method,
+            options=self.options,
+            seed=self.seed,
+            X_pending=busy if len(busy) else None,
+            prior=self.prior,
+            noise_variance=self.noise_variance,
+            fitted=fitted,
+            held=self.environments.drawn(generator),
+        )
+        return self.space.to_params(domain.snap(x))
+
+    def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+        complete = self._record.complete
+        values = [self._flip(trial.value) for trial in complete if trial.value is not None]
+        return self._points(complete), torch.tensor(values, dtype=torch.double)
+
+    def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
+        return self._rows.of(trials)
+
+    def _recognised(self, params: Design) -> int | None:
+        """The number of the pending trial that these params are meant to be."""
+        pending = self._record.pending
+        if not pending:
+            return None
+        distance = self._distances(self._points(pending), params)
+        nearest = int(distance.argmin())
+        return pending[nearest].number if distance[nearest] <= RECOGNISED else None
+
+    def _pending(self, number: object) -> int:
+        """The number of a pending trial, refused if it is none."""
+        pending = [trial.number for trial in self._record.pending]
+        if number not in pending:
+            raise ValueError(
+                f"trial {number!r} is not pending; those that are: {pending or 'none'}. Leave "
+                "trial out for a point that nobody asked for"
+            )
+        return read_count("trial", number, least=0)
+
+    def _is_apart(self, params: Design, rows: Float[Tensor, "n d"]) -> bool:
+        """Whether it is another experiment than all of those."""
+        return bool((self._distances(rows, params) > SAME).all())
+
+    def _distances(self, rows: Float[Tensor, "n d"], params: Design) -> Float[Tensor, " n"]:
+        """From each row: the largest difference in what can be set, see `Space.apart`."""
+        x = torch.tensor(self.space.to_columns(params), dtype=torch.double)
+        apart = self.space.apart(rows, x)
+        return apart.masked_fill(~self.environments.settable, 0.0).amax(-1)
+
+    def _in_user_sign(self, optimum: Optimum) -> Recommendation:
+        params = self.space.to_params(optimum.x)
+        return Recommendation(
+            self.environments.without(params, tuple(self.environments.variables)),
+            self._flip(optimum.mean),
+            optimum.std,
+            self._flip(optimum.nominal_mean),
+            optimum.nominal_std,
+        )
+
+    def _flip(self, value: float) -> float:
+        """From the user's sign to that of a maximisation, and back."""
+        return value if self.direction == "maximize" else -value
+
+    def _progress(self) -> str:
+        states = [trial.state for trial in self._record.trials]
+        return ", ".join(
+            f"{states.count(state)} {state}" for state in ("complete", "pending", "failed")
+        )
+
+
+def _read_variance(noise_variance: float | int | None) -> float | None:
+    if noise_variance is None:
+        return None
+    remedy = "leave it out to have it inferred"
+    variance = read_number("noise_variance", noise_variance, remedy)
+    if variance < 0:
+        raise ValueError(f"noise_variance must not be negative, got {noise_variance!r}; {remedy}")
+    return variance

@@ -1,0 +1,95 @@
+"""The record of a run: its trials, the order of their values, what was recommended after each."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from meseta.space.space import Design
+
+State = Literal["pending", "complete", "failed"]
+# Who chose the point: the user as an initial one, the sequence that fills the box, the method;
+# or the user, who told it unasked.
+Origin = Literal["given", "space-filling", "method", "told"]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A point that was asked for or told, and what became of it."""
+
+    number: int
+    params: Design
+    value: float | None
+    state: State
+    origin: Origin
+    error: str | None = None  # why it failed, where that is known
+    planned: Design | None = None  # what was asked for, where it was carried out otherwise
+
+    @property
+    def asked(self) -> bool:
+        return self.origin != "told"
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """A design with what the model expects of it, in the sign of the user."""
+
+    params: Design
+    mean: float  # of g(x) = E f(x + xi): what the design is worth once perturbed
+    std: float  # posterior standard deviation of g(x)
+    nominal_mean: float  # of f(x): what it is worth if nothing perturbs it
+    nominal_std: float
+
+
+@dataclass(frozen=True)
+class Record:
+    """Everything that was asked and told; each step returns a new record."""
+
+    trials: tuple[Trial, ...] = ()
+    told: tuple[int, ...] = ()  # numbers of trials, in the order of telling
+    best: tuple[Recommendation | None, ...] = ()  # what was recommended after each told one
+
+    @property
+    def complete(self) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if trial.state == "complete")
+
+    @property
+    def pending(self) -> tuple[Trial, ...]:
+        return tuple(trial for trial in self.trials if trial.state == "pending")
+
+    @property
+    def busy(self) -> tuple[Trial, ...]:
+        """Pending and failed: points that have no value and are not to be asked for again."""
+        return tuple(trial for trial in self.trials if trial.state != "complete")
+
+    def with_asked(self, designs: Sequence[Design], origin: Origin) -> "Record":
+        numbered = enumerate(designs, start=len(self.trials))
+        asked = (Trial(number, params, None, "pending", origin) for number, params in numbered)
+        return replace(self, trials=(*self.trials, *asked))
+
+    def with_told(
+        self,
+        params: Design,
+        value: float | None,
+        error: str | None,
+        number: int | None,
+    ) -> "Record":
+        """With the value of that trial, evaluated at `params`; None: of a new one."""
+        state: State = "failed" if value is None else "complete"
+        if number is None:
+            number = len(self.trials)
+            trial = Trial(number, params, value, state, "told", error)
+        else:
+            asked = self.trials[number]
+            planned = None if asked.params == params else asked.params
+            trial = replace(
+                asked, params=params, value=value, state=state, error=error, planned=planned
+            )
+        return Record(
+            (*self.trials[:number], trial, *self.trials[number + 1 :]),
+            (*self.told, number),
+            (*self.best, None),
+        )
+
+    def with_best(self, best: Recommendation) -> "Record":
+        """With what is recommended after the last told trial."""
+        return replace(self, best=(*self.best[:-1], best))

@@ -1,0 +1,67 @@
+"""A record from trials that were kept elsewhere: in a file, in the storage of another tool."""
+
+from collections.abc import Iterable
+from typing import get_args
+
+from meseta.boundary import read_value, unknown
+from meseta.optimizer.record import Origin, Record, State, Trial
+from meseta.space.environments import Environments
+from meseta.space.space import Design, Space
+
+
+def read_record(trials: object, space: Space, environments: Environments) -> Record:
+    """The trials, checked as `tell` checks them; told in the order of their numbers."""
+    expected = "trials must be a list of meseta.optimizer.record.Trial"
+    if not isinstance(trials, Iterable):
+        raise TypeError(f"{expected}, got {trials!r}")
+    read: list[Trial] = []
+    for trial in trials:
+        if not isinstance(trial, Trial):
+            raise TypeError(f"{expected}, got {trial!r} among them")
+        if trial.number != len(read):
+            raise ValueError(
+                f"trials must be numbered 0, 1, 2, ... in their order, got {trial.number} where "
+                f"{len(read)} is due; number them anew"
+            )
+        read.append(_read_trial(trial, space, environments))
+    told = tuple(trial.number for trial in read if trial.state != "pending")
+    return Record(tuple(read), told, (None,) * len(told))
+
+
+def _read_trial(trial: Trial, space: Space, environments: Environments) -> Trial:
+    what = f"trial {trial.number}"
+    for kind, word, known in (
+        ("state", trial.state, get_args(State)),
+        ("origin", trial.origin, get_args(Origin)),
+    ):
+        if word not in known:
+            raise ValueError(f"{what}: {unknown(kind, word, known)}")
+    complete = trial.state == "complete"
+    if not complete and trial.value is not None:
+        raise ValueError(
+            f"{what} is {trial.state} but has a value, {trial.value!r}; only complete trials do"
+        )
+    if trial.error is not None and trial.state != "failed":
+        raise ValueError(
+            f"{what} is {trial.state} but has an error, {trial.error!r}; only failed trials do"
+        )
+    params = trial.params if complete else environments.complete(trial.params)
+    try:
+        design = space.read(params)
+        planned = None if trial.planned is None else _read_planned(trial, space, environments)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{what}: {error}") from None
+    return Trial(
+        trial.number,
+        design,
+        read_value(trial.value, f"the value of {what}") if complete else None,
+        trial.state,
+        trial.origin,
+        trial.error,
+        None if planned == design else planned,
+    )
+
+
+def _read_planned(trial: Trial, space: Space, environments: Environments) -> Design:
+    assert trial.planned is not None
+    return space.read(environments.complete(trial.planned))

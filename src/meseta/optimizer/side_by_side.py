@@ -1,0 +1,45 @@
+"""The robust optimum beside the nominal one, as text."""
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from meseta.optimizer.record import Recommendation
+from meseta.space.space import Design
+
+# The search was for the robust one, and need not have come near the other.
+NOMINAL = "(nominal: the best if nothing perturbed it, as far as it was looked for)"
+
+
+@runtime_checkable
+class Expected(Protocol):
+    """A design and what is expected of it: a `Recommendation`, or what has the same fields."""
+
+    @property
+    def params(self) -> Design: ...
+    @property
+    def mean(self) -> float: ...
+    @property
+    def std(self) -> float: ...
+    @property
+    def nominal_mean(self) -> float: ...
+    @property
+    def nominal_std(self) -> float: ...
+
+
+def side_by_side(title: Sequence[str], robust: Expected, nominal: Recommendation) -> str:
+    """A line of title, then a row for each parameter and for both values."""
+    labels = ["", *robust.params, "E f(x + xi)", "f(x)"]
+    left, right = _column("robust optimum", robust), _column("nominal optimum", nominal)
+    rows = zip(labels, left, right, strict=True)
+    width, wide = max(map(len, labels)), max(22, *map(len, left), *map(len, right))
+    lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
+    return "\n".join([", ".join(title), *lines, NOMINAL])
+
+
+def _column(title: str, optimum: Expected) -> list[str]:
+    return [
+        title,
+        *(f"{v:.5g}" if isinstance(v, float) else str(v) for v in optimum.params.values()),
+        f"{optimum.mean:.5g} ± {optimum.std:.2g}",
+        f"{optimum.nominal_mean:.5g} ± {optimum.nominal_std:.2g}",
+    ]

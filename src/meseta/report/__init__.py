@@ -1,0 +1,60 @@
+"""Reports: one HTML file that shows why the robust design wins; to open, print and hand on.
+
+meseta.report.for_optimizer(optimizer, unit="N").save("report.html")
+"""
+
+import html
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Unpack
+
+from meseta.optimizer.ask_tell import Optimizer
+from meseta.report.views.report import Report, report
+from meseta.report.views.terms import Words, read_terms
+
+__all__ = ["Page", "for_optimizer"]
+
+
+@dataclass(frozen=True)
+class Page:
+    """A report: its numbers, and the page that shows them."""
+
+    report: Report
+
+    @property
+    def html(self) -> str:
+        """The whole page, which needs nothing else."""
+        from meseta.report import page
+
+        return page.html(self.report)
+
+    def save(self, path: str | PathLike[str], *, force: bool = False) -> Path:
+        """Write the page to a file, and return its path.
+
+        Args:
+            path: Of the file. An older report is overwritten.
+            force: Overwrite also a file that is not a report.
+        """
+        from meseta.report import page
+
+        return page.write(self.report, path, force=force)
+
+    def __repr__(self) -> str:
+        return f"<report: {self.report.terms.title}, {self.report.complete} evaluations>"
+
+    def _repr_html_(self) -> str:
+        """In a notebook: in a frame, so that its style does not touch the rest."""
+        frame = '<iframe style="width: 100%; height: 48rem; border: 0" srcdoc="{}"></iframe>'
+        return frame.format(html.escape(self.html))
+
+
+def for_optimizer(optimizer: Optimizer, **words: Unpack[Words]) -> Page:
+    """Of an optimizer, whatever it has been told so far.
+
+    Args:
+        optimizer: With ask and tell, or `result.optimizer`.
+        words: title, value (what is measured) and its unit, units and notes (by parameter), a note
+            on the whole, and at_least and at_most: limits that the value has to meet.
+    """
+    return Page(report(optimizer, read_terms(words, optimizer.space.names)))

@@ -1,0 +1,85 @@
+"""Parameters along the axes of plots: their scale, and what choices are called there."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from meseta.report.page.labels import label, parameter_title
+from meseta.report.views.axis import Axis
+from meseta.report.views.report import Report
+from meseta.report.views.terms import Terms
+from meseta.space.parameter import Value
+
+
+def axes_of(report: Report) -> dict[str, Axis]:
+    """An axis for each parameter; guessed from the evaluations where there is no landscape."""
+    slices = () if report.landscape is None else report.landscape.slices
+    known = {each.axis.name: each.axis for each in slices}
+    return {name: known.get(name) or _guessed(name, report) for name in report.parameters}
+
+
+def shown(axis: Axis, values: Iterable[Value]) -> list[Any]:
+    """Values as plotly takes them: choices by their labels."""
+    if axis.scale != "choices":
+        return list(values)
+    names = _choices(axis)
+    return [names.get(repr(value), label(str(value))) for value in values]
+
+
+def layout_of(axis: Axis, terms: Terms, points: Iterable[Value] = ()) -> dict[str, Any]:
+    """The axis of plotly; with `points` no longer than it and they need."""
+    title = {"text": parameter_title(axis.name, terms)}
+    if axis.scale == "choices":
+        order = shown(axis, axis.values)
+        return {
+            "title": title,
+            "type": "category",
+            "categoryorder": "array",
+            "categoryarray": order,
+            "range": [-0.5, len(order) - 0.5],
+        }
+    ends = _ends(axis, points)
+    layout = {"title": title, "type": axis.scale, "exponentformat": "power"}
+    return layout | ({"range": ends} if ends else {})
+
+
+def _ends(axis: Axis, points: Iterable[Value]) -> list[float] | None:
+    """From end to end, and to points that were executed beyond; with room for their symbols."""
+    inside = [axis.values[0], axis.values[-1]] if axis.values else []
+    beyond = list(points)
+    if not beyond or not inside:
+        return None
+    ends = [min(*inside, *beyond), max(*inside, *beyond)]
+    if axis.scale == "log":  # plotly takes the ends of these as logarithms
+        if ends[0] <= 0:
+            return None
+        inside, ends = ([math.log10(v) for v in pair] for pair in (sorted(inside), ends))
+    room = 0.02 * (ends[1] - ends[0])
+    return [
+        ends[0] - (room if ends[0] < min(inside) else 0.0),
+        ends[1] + (room if ends[1] > max(inside) else 0.0),
+    ]
+
+
+def _choices(axis: Axis) -> dict[str, str]:
+    """What each is called: numbered where another one, such as 1 beside "1", is called the same."""
+    names = [label(str(value) if str(value).strip() else repr(value), 20) for value in axis.values]
+    numbered = [
+        f"{name} [{i}]" if names.count(name) > 1 else name for i, name in enumerate(names, start=1)
+    ]
+    return {repr(value): name for value, name in zip(axis.values, numbered, strict=True)}
+
+
+def _guessed(name: str, report: Report) -> Axis:
+    values = _distinct(
+        evaluation.params[name]
+        for evaluation in report.search.evaluations
+        if name in evaluation.params
+    )
+    if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
+        return Axis(name, "linear", tuple(sorted(values)))
+    return Axis(name, "choices", tuple(values))
+
+
+def _distinct(values: Iterable[Value]) -> Sequence[Value]:
+    return list({repr(value): value for value in values}.values())

@@ -1,0 +1,242 @@
+"""Plots of f and g: along one parameter, and over two."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import plotly.graph_objects as go
+
+from meseta.report.page.axes import layout_of, shown
+from meseta.report.page.labels import label, lines, parameter_title, set_to, value_title
+from meseta.report.page.numbers import estimate, number, plain
+from meseta.report.page.theme import LIGHT, SCALE
+from meseta.report.page.traces import NOMINAL, OF_F, OF_G, ROBUST, add_band, add_bars, add_mark
+from meseta.report.views.axis import Axis
+from meseta.report.views.estimate import BAND, Estimate
+from meseta.report.views.landscape import Map, Observation, Slice
+from meseta.report.views.next_point import NextPoint
+from meseta.report.views.terms import Terms
+from meseta.space.parameter import Value
+
+IN_USE, ON_PAPER = "in use (g)", "unperturbed (f)"
+LEVELS = 12  # lines of equal value on a map, about
+
+
+def slice_figure(slice_: Slice, terms: Terms, next_point: NextPoint | None = None) -> go.Figure:
+    """Means and 95 % bands of f and g; below, what the next evaluation is worth, where known."""
+    figure = go.Figure()
+    axis, choices = slice_.axis, slice_.axis.scale == "choices"
+    x = shown(axis, axis.values)
+    for name, look, means, stds in (
+        (ON_PAPER, OF_F, slice_.f_mean, slice_.f_std),
+        (IN_USE, OF_G, slice_.g_mean, slice_.g_std),
+    ):
+        hover = [
+            lines(set_to(axis.name, v, terms), _believed(name, m, s, terms))
+            for v, m, s in zip(axis.values, means, stds, strict=True)
+        ]
+        (add_bars if choices else add_band)(figure, x, means, stds, name, look, hover)
+    _add_data(figure, slice_, terms)
+    for name, look, mark, group in (
+        (NOMINAL, OF_F, slice_.nominal, ON_PAPER),
+        (ROBUST, OF_G, slice_.robust, IN_USE),
+    ):
+        hover_text = lines(
+            name, set_to(axis.name, mark.x, terms), label(number(mark.y, terms.unit))
+        )
+        add_mark(figure, shown(axis, [mark.x])[0], mark.y, name, look, hover_text, group)
+    figure.update_layout(
+        height=400,
+        xaxis=layout_of(axis, terms, [slice_.robust.x, *(each.x for each in slice_.data)]),
+        yaxis={"title": {"text": value_title(terms)}},
+    )
+    if choices:
+        # beside each other; plotly would let such an axis begin at zero
+        figure.update_layout(scattermode="group", yaxis={"range": _reach(slice_)})
+    if next_point is not None and next_point.axis is not None:
+        _add_acquisition(figure, next_point, next_point.axis, terms)
+    return figure
+
+
+def map_figures(map_: Map, terms: Terms) -> tuple[go.Figure, go.Figure]:
+    """Of f and of g, on the same scale of colours."""
+    everything = [v for rows in (map_.f_mean, map_.g_mean) for row in rows for v in row]
+    low, high = min(everything), max(everything)
+    return (
+        _map_figure(map_, terms, map_.f_mean, map_.f_std, (low, high)),
+        _map_figure(map_, terms, map_.g_mean, map_.g_std, (low, high)),
+    )
+
+
+def _map_figure(
+    map_: Map,
+    terms: Terms,
+    mean: Sequence[Sequence[float]],
+    std: Sequence[Sequence[float]],
+    limits: tuple[float, float],
+) -> go.Figure:
+    figure = go.Figure()
+    x_title, y_title = (parameter_title(axis.name, terms) for axis in (map_.x, map_.y))
+    unit = f" {label(terms.unit, 16)}" if terms.unit else ""
+    surface: dict[str, Any] = {
+        "x": shown(map_.x, map_.x.values),
+        "y": shown(map_.y, map_.y.values),
+        "z": [list(row) for row in mean],
+        "customdata": [[BAND * s for s in row] for row in std],
+        "zmin": limits[0],
+        "zmax": limits[1],
+        "colorscale": SCALE,
+        "colorbar": {"thickness": 12, "outlinewidth": 0},
+        "hovertemplate": lines(
+            f"{x_title}: {_slot('x', map_.x)}",
+            f"{y_title}: {_slot('y', map_.y)}",
+            f"%{{z:.4~g}} ± %{{customdata:.2~g}}{unit}<extra></extra>",
+        ),
+    }
+    if "choices" in (map_.x.scale, map_.y.scale):
+        figure.add_heatmap(**surface)
+    else:
+        step = _round_step((limits[1] - limits[0]) / LEVELS)
+        start = math.ceil(limits[0] / step) * step
+        contours = {"coloring": "heatmap", "start": start, "end": limits[1], "size": step}
+        figure.add_contour(
+            **surface, contours=contours, line={"width": 0.6, "color": "rgba(255, 255, 255, 0.6)"}
+        )
+    _add_evaluated(figure, map_, terms)
+    for name, look, mark in ((NOMINAL, OF_F, map_.nominal), (ROBUST, OF_G, map_.robust)):
+        hover = lines(name, set_to(map_.x.name, mark.x, terms), set_to(map_.y.name, mark.y, terms))
+        x, y = shown(map_.x, [mark.x])[0], shown(map_.y, [mark.y])[0]
+        add_mark(figure, x, y, name, look, hover)
+    figure.update_layout(
+        height=420,
+        hoverdistance=8,  # pixels: between points the surface speaks
+        xaxis=layout_of(map_.x, terms, [map_.robust.x, *(each.x for each in map_.data)]),
+        yaxis=layout_of(map_.y, terms, [map_.robust.y, *(each.y for each in map_.data)]),
+    )
+    return figure
+
+
+def _add_data(figure: go.Figure, slice_: Slice, terms: Terms) -> None:
+    if not slice_.data:
+        return
+    figure.add_scatter(
+        x=shown(slice_.axis, [each.x for each in slice_.data]),
+        y=[each.value for each in slice_.data],
+        mode="markers",
+        name="evaluations",
+        offsetgroup="evaluations",
+        # hollow where the points lie off the slice, and need not meet the line
+        marker={
+            "color": LIGHT.soft,
+            "size": 7,
+            "symbol": "circle" if slice_.exact else "circle-open",
+            "opacity": 0.9 if slice_.exact else 0.65,
+        },
+        hovertext=[
+            lines(*_observed(each, terms), set_to(slice_.axis.name, each.x, terms))
+            for each in slice_.data
+        ],
+        hoverinfo="text",
+    )
+
+
+def _add_evaluated(figure: go.Figure, map_: Map, terms: Terms) -> None:
+    if not map_.data:
+        return
+    figure.add_scatter(
+        x=shown(map_.x, [each.x for each in map_.data]),
+        y=shown(map_.y, [each.y for each in map_.data]),
+        mode="markers",
+        name="evaluations",
+        marker={
+            "color": "rgba(255, 255, 255, 0.85)" if map_.exact else "rgba(255, 255, 255, 0.35)",
+            "size": 6,
+            "line": {"color": "#20262b", "width": 1},
+        },
+        hovertext=[
+            lines(
+                *_observed(each, terms),
+                set_to(map_.x.name, each.x, terms),
+                set_to(map_.y.name, each.y, terms),
+            )
+            for each in map_.data
+        ],
+        hoverinfo="text",
+    )
+
+
+def _add_acquisition(figure: go.Figure, next_point: NextPoint, axis: Axis, terms: Terms) -> None:
+    """In a panel below, on the same axis."""
+    x = shown(axis, axis.values)
+    # a curve of the space between 0 and its highest point: its unit is that of the method
+    highest = max(map(abs, next_point.acquisition), default=0.0)
+    y = [value / highest if highest else 0.0 for value in next_point.acquisition]
+    choices = axis.scale == "choices"
+    figure.add_scatter(
+        x=x,
+        y=y,
+        yaxis="y2",
+        mode="markers" if choices else "lines",
+        name="worth of an evaluation",
+        offsetgroup=IN_USE,
+        line={"color": LIGHT.third, "width": 2, "dash": "dot"},
+        marker={"color": LIGHT.third, "symbol": "square"},
+        hovertext=[f"worth of an evaluation: {plain(v, 3)} of the highest" for v in y],
+        hoverinfo="text",
+    )
+    at = next_point.params[axis.name]
+    figure.add_scatter(
+        x=shown(axis, [at]),
+        y=[y[_nearest(axis, at)]],
+        yaxis="y2",
+        mode="markers",
+        name="next experiment",
+        offsetgroup=IN_USE,
+        marker={"color": LIGHT.third, "symbol": "triangle-up", "size": 12},
+        hovertext=[lines("next experiment", set_to(axis.name, at, terms))],
+        hoverinfo="text",
+    )
+    figure.update_layout(
+        height=540,
+        yaxis={"domain": [0.34, 1.0]},
+        yaxis2={"domain": [0.0, 0.24], "title": {"text": "acquisition"}, "rangemode": "tozero"},
+        xaxis={"anchor": "y2"},
+    )
+
+
+def _reach(slice_: Slice) -> list[float]:
+    """From the lowest to the highest thing that is drawn, with some room."""
+    rows = ((slice_.f_mean, slice_.f_std), (slice_.g_mean, slice_.g_std))
+    pairs = [pair for means, stds in rows for pair in zip(means, stds, strict=True)]
+    ends = [m + sign * BAND * s for m, s in pairs for sign in (-1, 1)]
+    ends += [each.value for each in slice_.data] + [slice_.robust.y, slice_.nominal.y]
+    room = 0.05 * (max(ends) - min(ends)) or 1.0
+    return [min(ends) - room, max(ends) + room]
+
+
+def _nearest(axis: Axis, at: Value) -> int:
+    if axis.scale == "choices":
+        return list(map(repr, axis.values)).index(repr(at))
+    return min(range(len(axis.values)), key=lambda i: abs(axis.values[i] - at))
+
+
+def _observed(each: Observation, terms: Terms) -> tuple[str, str]:
+    value = label(f"{terms.value}: {number(each.value, terms.unit)}", 80)
+    return f"evaluation {each.number}", value
+
+
+def _believed(name: str, mean: float, std: float, terms: Terms) -> str:
+    return label(f"{name}: {estimate(Estimate(mean, std), terms.unit)}", 80)
+
+
+def _slot(letter: str, axis: Axis) -> str:
+    """Where plotly writes a coordinate."""
+    return f"%{{{letter}}}" if axis.scale == "choices" else f"%{{{letter}:.4~g}}"
+
+
+def _round_step(width: float) -> float:
+    """1, 2 or 5 times a power of ten, next above."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    return next(m * power for m in (1, 2, 5, 10) if m * power >= width * (1 - 1e-9))

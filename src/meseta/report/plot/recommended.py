@@ -1,0 +1,38 @@
+"""How the recommendation grew better, seen from each moment."""
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from meseta.report.plot.look import G, draw_band
+from meseta.report.plot.scale import whole_numbers
+from meseta.report.plot.sheet import own_axes, set_legend
+from meseta.report.plot.texts import UNNAMED, named, plain
+from meseta.report.views.search import Progress
+from meseta.report.views.terms import Terms
+
+
+def progress(
+    view: Progress,
+    terms: Terms = UNNAMED,
+    ax: Axes | None = None,
+    *,
+    maximize: bool | None = None,
+) -> Axes:
+    """g at the recommended design after so many evaluations, with its 95 % band.
+
+    Given `maximize`, the label of the value says which way is better.
+    """
+    ax = own_axes(ax)
+    mean, low, high = (
+        np.array([getattr(best, part) for best in view.best]) for part in ("mean", "low", "high")
+    )
+    label = plain("expected at the recommended design, 95 %")
+    handle = draw_band(ax, np.array(view.evaluations, float), mean, low, high, G, label)
+    handle[1].set(marker="o", markersize=3)  # after one evaluation there is no line yet
+    ax.margins(x=0.03)
+    ax.xaxis.set_major_locator(whole_numbers())
+    ax.set_xlabel("evaluations")
+    better = {True: "\nlarger is better", False: "\nsmaller is better", None: ""}[maximize]
+    ax.set_ylabel(named(f"expected {terms.value}", terms.unit) + better)
+    set_legend(ax, [(handle, label)], columns=1)
+    return ax

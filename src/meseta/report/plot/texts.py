@@ -1,0 +1,56 @@
+"""Texts of users in figures: shown letter by letter, never read as markup."""
+
+from matplotlib import rcParams
+
+from meseta.report.views.terms import Terms
+from meseta.space.parameter import Value
+
+# Ours: mathematics to Matplotlib's own typesetter and to TeX alike.
+F_OF_X = r"$f(x)$"
+G_OF_X = r"$g(x) = \mathrm{E}\,f(x + \xi)$"
+UNNAMED = Terms()  # where a user gives no words
+ROBUST, NOMINAL = "robust optimum", "nominal optimum"
+
+TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{sign: "\\" + sign for sign in "$%&#_{}"},
+    }
+)
+
+
+def plain(text: str) -> str:
+    """A text that comes out as it is: without mathematics, and where TeX sets type, without TeX."""
+    if rcParams["text.usetex"]:
+        return text.translate(TEX)
+    return text.replace("$", r"\$")
+
+
+def entry(text: str) -> str:
+    """The same for legends, which leave out what starts with an underscore."""
+    shown = plain(text)
+    return f" {shown}" if shown.startswith("_") else shown
+
+
+def percent(share: float, decimals: int = 0) -> str:
+    return f"{100 * share:.{decimals}f} %"
+
+
+def named(name: str, unit: str) -> str:
+    """The label of an axis: "angle (deg)"."""
+    return plain(f"{name} ({unit})" if unit else name)
+
+
+def of_value(terms: Terms) -> str:
+    """The label of an axis on which f and g stand."""
+    return named(terms.value, terms.unit)
+
+
+def of_parameter(name: str, terms: Terms) -> str:
+    return named(name, terms.unit_of(name))
+
+
+def of_choice(choice: Value) -> str:
+    return plain(str(choice)) or "''"  # a label without letters looks like a mistake

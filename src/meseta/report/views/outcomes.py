@@ -1,0 +1,102 @@
+"""What comes out in use: the law of f(x + xi) at a design, drawn from the posterior."""
+
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.noise.perturbed import perturbed
+from meseta.report.views.estimate import Between
+from meseta.report.views.subject import Subject
+from meseta.report.views.terms import Terms
+
+LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
+DRAWS = 2000  # of the noise
+BINS = 40
+SHOWN = 0.999  # of the draws of each design are within the bins
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    """Of one design. Intervals say how sure the model is of the law, not how wide the law is."""
+
+    name: str  # "robust optimum" or "nominal optimum"
+    values: tuple[float, ...]  # draws of f(x + xi): over both the noise and the posterior of f
+    quantiles: tuple[Between, ...]  # at LEVELS
+    std: Between  # of f(x + xi)
+    meets: Between | None  # probability to meet the specification; None: there is none
+
+
+@dataclass(frozen=True)
+class OutcomesOfBoth:
+    """Side by side, counted in the same bins."""
+
+    robust: Outcomes
+    nominal: Outcomes
+    edges: tuple[float, ...]  # of the bins, one more than there are bins
+    robust_share: tuple[float, ...]  # of the draws in each bin
+    nominal_share: tuple[float, ...]
+    outside: tuple[float, float]  # share of draws beyond the bins, robust and nominal
+
+
+def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
+    """At both optima, under the same draws of the noise and of f."""
+    robust, nominal = (
+        subject.f_paths(perturbed(subject.law, x.expand(DRAWS, -1), subject.generator(2)))
+        for x in (subject.x_robust, subject.x_nominal)
+    )
+    edges = _edges(robust, nominal)
+    shares = [_shares(values, edges) for values in (robust, nominal)]
+    return OutcomesOfBoth(
+        _outcomes("robust optimum", robust, terms),
+        _outcomes("nominal optimum", nominal, terms),
+        tuple(edges.tolist()),
+        shares[0],
+        shares[1],
+        (1 - sum(shares[0]), 1 - sum(shares[1])),
+    )
+
+
+def central(pooled: float, of_each: Float[Tensor, " paths"]) -> Between:
+    """A value with the central 95 % of those that single paths of f have."""
+    low, high = of_each.quantile(torch.tensor([0.025, 0.975], dtype=torch.double)).tolist()
+    return Between(pooled, min(low, pooled), max(high, pooled))
+
+
+def _outcomes(name: str, values: Float[Tensor, "paths draws"], terms: Terms) -> Outcomes:
+    levels = torch.tensor(LEVELS, dtype=torch.double)
+    of_each, pooled = values.quantile(levels, dim=-1), values.flatten().quantile(levels)
+    paths, draws = values.shape
+    meets = None
+    if terms.has_spec:
+        good = torch.ones_like(values, dtype=torch.bool)
+        if terms.at_least is not None:
+            good &= values >= terms.at_least
+        if terms.at_most is not None:
+            good &= values <= terms.at_most
+        share = good.double().mean(-1)
+        meets = central(float(share.mean()), share)
+    return Outcomes(
+        name,
+        tuple(values[torch.arange(draws) % paths, torch.arange(draws)].tolist()),
+        tuple(central(float(p), each) for p, each in zip(pooled, of_each, strict=True)),
+        central(float(values.std(-1).mean()), values.std(-1)),
+        meets,
+    )
+
+
+def _edges(*values: Float[Tensor, "paths draws"]) -> Float[Tensor, " edges"]:
+    tails = torch.tensor([(1 - SHOWN) / 2, (1 + SHOWN) / 2], dtype=torch.double)
+    ends = torch.stack([each.flatten().quantile(tails) for each in values])
+    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
+    if not high > low:  # nothing is perturbed, and f is known
+        low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
+    return torch.linspace(low, high, BINS + 1, dtype=torch.double)
+
+
+def _shares(
+    values: Float[Tensor, "paths draws"], edges: Float[Tensor, " edges"]
+) -> tuple[float, ...]:
+    counts = torch.histogram(values.flatten(), edges).hist
+    return tuple((counts / values.numel()).tolist())

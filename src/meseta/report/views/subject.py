@@ -1,0 +1,148 @@
+"""Whose report it is: an optimizer with values, in the words and the sign of its user."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.gp.joint import JointMoments
+from meseta.gp.paths import SamplePaths, sample_paths
+from meseta.noise import NoiseLaw
+from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.record import Recommendation, Trial
+from meseta.optimizer.suggest import SuggestInfo
+from meseta.space.parameter import Parameter, Value
+from meseta.space.space import Design
+
+PATHS, FEATURES = 100, 2048  # sample paths of f, and the features of each
+CHUNK = 1024  # rows at a time: covariances of all of them at once would not fit the cache
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What the views look at.
+
+    An optimizer may know parameters and choices by other names than its user does: `outside` turns
+    a design, or part of one, into the user's terms.
+    """
+
+    optimizer: Optimizer
+    names: Mapping[str, str] = field(default_factory=dict)  # of the user, where they are others
+    outside: Callable[[Design], dict[str, Any]] = dict
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # parameters with a single value
+    numbers: Sequence[int] | None = None  # of the trials, to the user; None: as they are
+    order: Sequence[str] = ()  # of the user's names; empty: that of the optimizer
+
+    @property
+    def sign(self) -> float:
+        """Of the user's values against those that are maximised."""
+        return 1.0 if self.optimizer.direction == "maximize" else -1.0
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """All of them, in the optimizer's terms and the user's order."""
+        place = {name: i for i, name in enumerate(self.order)}
+        names = self.optimizer.space.names
+        return tuple(sorted(names, key=lambda name: place.get(self.name(name), len(place))))
+
+    @property
+    def design(self) -> tuple[str, ...]:
+        """Those that are chosen."""
+        chosen = self.optimizer.environments.design
+        return tuple(name for name in self.parameters if name in chosen)
+
+    @cached_property
+    def law(self) -> NoiseLaw:
+        """Of the whole design, placed on its box."""
+        return self.optimizer.law
+
+    @cached_property
+    def robust(self) -> Recommendation:
+        """In the optimizer's terms."""
+        return self.optimizer.recommend()
+
+    @cached_property
+    def nominal(self) -> Recommendation:
+        return self.optimizer.nominal()
+
+    @cached_property
+    def x_robust(self) -> Float[Tensor, "1 d"]:
+        return self.rows([self.robust.params])
+
+    @cached_property
+    def x_nominal(self) -> Float[Tensor, "1 d"]:
+        return self.rows([self.nominal.params])
+
+    @cached_property
+    def next_design(self) -> tuple[Design, SuggestInfo]:
+        """What a copy of the optimizer asks for, and what stands behind it."""
+        other = self.optimizer.with_trials(self.optimizer.trials)
+        params = other.ask()
+        return params, other.info or SuggestInfo()
+
+    @cached_property
+    def paths(self) -> SamplePaths:
+        """Functions that f may be, in the units of the model."""
+        return sample_paths(self.optimizer.posterior.core, PATHS, FEATURES, self.generator(1))
+
+    def number(self, trial: Trial) -> int:
+        """Of a trial, to its user."""
+        return trial.number if self.numbers is None else self.numbers[trial.number]
+
+    def called(self, design: Design) -> dict[str, Any]:
+        """A design in the terms and in the order of the user."""
+        outer = self.outside(design)
+        names = dict.fromkeys([*self.order, *outer])
+        return {name: outer[name] for name in names if name in outer}
+
+    def name(self, inside: str) -> str:
+        """Of a parameter, to its user."""
+        return self.names.get(inside, inside)
+
+    def value(self, inside: str, value: Value) -> Any:
+        """Of a parameter, to its user: choices of a study may be anything."""
+        (outer,) = self.outside({inside: value}).values()
+        return outer
+
+    def parameter(self, inside: str) -> Parameter:
+        space = self.optimizer.space
+        return space.parameters[space.names.index(inside)]
+
+    def generator(self, stream: int) -> torch.Generator:
+        """Randomness that belongs to the seed; another stream for another purpose."""
+        return torch.Generator().manual_seed((self.optimizer.seed + 7919 * stream) % 2**63)
+
+    def rows(self, designs: Sequence[Design]) -> Float[Tensor, "m d"]:
+        """Columns of designs; an environment as it usually is."""
+        space, held = self.optimizer.space, self.optimizer.environments.typical()
+        rows = [
+            [
+                x
+                for name, parameter in space.items()
+                for x in (
+                    parameter.to_columns(design[name])
+                    if name in design
+                    else [low for low, _ in parameter.ends]
+                )
+            ]
+            for design in designs
+        ]
+        x = torch.tensor(rows, dtype=torch.double)
+        return x if held is None else held.put(x)
+
+    def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
+        """Of f and g at each x, in the user's sign."""
+        posterior = self.optimizer.posterior
+        parts = [posterior.joint(chunk) for chunk in x.split(CHUNK)]
+        m_f, v_f, m_g, v_g, c_fg = (torch.cat(column) for column in zip(*parts, strict=True))
+        return JointMoments(self.sign * m_f, v_f, self.sign * m_g, v_g, c_fg)
+
+    def f_paths(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
+        """What f may be at x, jointly; in the user's units and sign."""
+        units = self.optimizer.posterior.units
+        values = [self.paths.f(chunk) for chunk in units.x_to_model(x).split(CHUNK)]
+        return self.sign * units.y_to_raw(torch.cat(values, dim=-1))

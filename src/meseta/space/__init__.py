@@ -1,0 +1,1 @@
+"""The space of designs: parameters by name, the columns they have, and what is discrete in them."""

@@ -1,0 +1,100 @@
+"""The points to evaluate before the model takes over."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, get_args
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.boundary import read_count, unknown
+from meseta.space.space import Design, Params, Space
+
+Spread = Literal["sobol", "uniform"]
+if TYPE_CHECKING:
+    Initial = Spread | Sequence[Params]
+else:  # at run time it is read by hand, so that a mistake is named
+    Initial = object
+ROUNDING = 1e-9  # of the range: what a sum of decimal fractions may be off
+
+
+@dataclass(frozen=True)
+class InitialDesign:
+    """Given points, then points spread over the box, `num` in all."""
+
+    given: tuple[Design, ...]
+    num: int
+    spread: Spread
+
+
+def read_initial(initial: Initial, num: int | None, space: Space) -> InitialDesign:
+    """`initial` names how points are spread, or lists the points themselves."""
+    given: tuple[Design, ...] = ()
+    spread: Spread = "sobol"
+    if not isinstance(initial, str):
+        given = _read_given(initial, space)
+    elif initial in get_args(Spread):
+        spread = initial
+    else:
+        raise ValueError(unknown("initial design", initial, get_args(Spread)))
+    if num is None:
+        num = len(given) or _default_num(space)
+    num = read_count("num_initial", num)
+    if num < len(given):
+        raise ValueError(
+            f"num_initial is {num} but {len(given)} initial points are given; leave num_initial "
+            "out, or raise it to have further points spread over the box"
+        )
+    return InitialDesign(given, num, spread)
+
+
+def default_num(dimension: int) -> int:
+    """3, 5, 10 for one to three parameters, as in the paper; beyond, two more for each."""
+    return {1: 3, 2: 5, 3: 10}.get(dimension, 2 * dimension + 4)
+
+
+def _default_num(space: Space) -> int:
+    """No more than there are designs."""
+    num, domain = default_num(space.dimension), space.domain
+    return min(num, domain.combinations) if domain.finite else num
+
+
+def spread_points(
+    spread: Spread, space: Space, start: int, num: int, seed: int
+) -> Float[Tensor, "num d"]:
+    """Points number start, ..., start + num - 1 of the sequence that `seed` gives, in the box."""
+    domain = space.domain
+    if spread == "sobol":
+        return domain.sobol_sequence(start, num, seed)
+    generator = torch.Generator().manual_seed(seed)
+    shape = start + num, domain.num_coordinates
+    unit = torch.rand(*shape, generator=generator, dtype=torch.double)
+    return domain.placed(unit[start:])
+
+
+def _read_given(initial: object, space: Space) -> tuple[Design, ...]:
+    if not isinstance(initial, Sequence) or not initial:
+        raise TypeError(
+            f"initial must be one of {', '.join(map(repr, get_args(Spread)))} or a list of one or "
+            f"more points, got {initial!r}"
+        )
+    return tuple(_admissible(space.read(params), space) for params in initial)
+
+
+def _admissible(params: Design, space: Space) -> Design:
+    """Refused unless it is a design; rounding off the steps is mended."""
+    nearest = {name: parameter.nearest(params[name]) for name, parameter in space.items()}
+    for name, (low, high) in space.ranges.items():
+        value = params[name]
+        if not low <= value <= high:
+            raise ValueError(
+                f"initial points must lie in the box, but {name!r} is {value} and its "
+                f"range ({low}, {high}); tell such a point with its value instead"
+            )
+        if abs(value - nearest[name]) > ROUNDING * (high - low):
+            raise ValueError(
+                f"initial points must lie on the steps, but {name!r} is {value}, and the next "
+                f"step {nearest[name]}; tell such a point with its value instead"
+            )
+    return nearest

@@ -1,0 +1,180 @@
+"""Named parameters: a dict for users, a row of columns for the mathematics."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from meseta.boundary import unknown
+from meseta.space import parameter as parameters
+from meseta.space.domain import Domain
+from meseta.space.grid import Discrete, Grid, OneOf
+from meseta.space.parameter import Categorical, Int, Parameter, Value, read_range
+
+if TYPE_CHECKING:
+    Ranges = Mapping[str, tuple[float, float] | Parameter]
+    Params = Mapping[str, Value]
+else:  # at run time they are read by hand, so that a mistake is named
+    Ranges = Params = object
+Design = dict[str, Value]  # a value for each parameter, in the order of the space
+
+
+@dataclass(frozen=True, init=False)
+class Space:
+    """Named parameters: `Space({"angle": (-10, 45), "layers": Int(1, 8)})`.
+
+    (low, high) is a number in that range, in raw units, the same as Float(low, high). The columns
+    of a tensor are in the order of `names`; a parameter has one column, or one for each of more
+    than two choices.
+    """
+
+    names: tuple[str, ...]
+    parameters: tuple[Parameter, ...]
+
+    def __init__(self, ranges: Ranges) -> None:
+        expected = "a space is a dict with one range per parameter, such as {'speed': (4.1, 5.0)}"
+        if not isinstance(ranges, Mapping):
+            raise TypeError(f"{expected}, got {ranges!r}")
+        if not ranges:
+            raise ValueError(f"{expected}, got an empty one")
+        read = tuple(_read_parameter(name, range_) for name, range_ in ranges.items())
+        object.__setattr__(self, "names", tuple(ranges))
+        object.__setattr__(self, "parameters", read)
+
+    def __repr__(self) -> str:
+        shown = [self.ranges[n] if _is_plain(p) else p for n, p in self.items()]
+        return f"Space({dict(zip(self.names, shown, strict=True))})"
+
+    def items(self) -> tuple[tuple[str, Parameter], ...]:
+        return tuple(zip(self.names, self.parameters, strict=True))
+
+    @property
+    def dimension(self) -> int:
+        """How many parameters."""
+        return len(self.names)
+
+    @property
+    def num_columns(self) -> int:
+        """How many columns they have together."""
+        return len(self.low)
+
+    @property
+    def ranges(self) -> dict[str, tuple[float | int, float | int]]:
+        """Of the parameters that are numbers."""
+        return {name: (p.low, p.high) for name, p in self.items() if not isinstance(p, Categorical)}
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """The lower end of every column."""
+        return tuple(low for parameter in self.parameters for low, _ in parameter.ends)
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """The upper end of every column."""
+        return tuple(high for parameter in self.parameters for _, high in parameter.ends)
+
+    @property
+    def bounds(self) -> Float[Tensor, "2 d"]:
+        """Lower and upper ends of the columns."""
+        return torch.tensor([self.low, self.high], dtype=torch.double)
+
+    @property
+    def domain(self) -> Domain:
+        """Which rows of columns are designs."""
+        parts = (_discrete(self.columns_of(name).start, p) for name, p in self.items())
+        return Domain(self.bounds, tuple(part for part in parts if part is not None))
+
+    @property
+    def exact(self) -> Bool[Tensor, " d"]:
+        """Columns in which every difference makes another experiment: whole numbers, choices."""
+        return torch.tensor(
+            [isinstance(p, Int | Categorical) for p in self.parameters for _ in p.ends]
+        )
+
+    def columns_of(self, name: str) -> slice:
+        """Where a parameter is among the columns."""
+        if name not in self.names:
+            raise ValueError(unknown("parameter", name, self.names))
+        place = self.names.index(name)
+        first = sum(len(parameter.ends) for parameter in self.parameters[:place])
+        return slice(first, first + len(self.parameters[place].ends))
+
+    def read(self, params: Params) -> Design:
+        """Params as plain values in the order of `names`; refused unless they are all there.
+
+        Numbers may lie outside their ranges; a choice must be one of those there are.
+        """
+        if not isinstance(params, Mapping):
+            raise TypeError(f"params must be a dict with one value per parameter, got {params!r}")
+        for name in params:
+            if name not in self.names:
+                raise ValueError(unknown("parameter", name, self.names))
+        missing = [name for name in self.names if name not in params]
+        if missing:
+            raise ValueError(
+                f"params must have a value for every parameter, but {', '.join(missing)} is "
+                f"missing in {dict(params)}"
+            )
+        return {name: p.read(f"the value of {name!r}", params[name]) for name, p in self.items()}
+
+    def apart(
+        self, x: Float[Tensor, "*batch d"], z: Float[Tensor, "*#batch d"]
+    ) -> Float[Tensor, "*batch d"]:
+        """How far apart designs are in each column, in shares of the ranges.
+
+        Another whole number or another choice is infinitely far.
+        """
+        low, high = self.bounds
+        share = ((x - z) / (high - low)).abs()
+        return share.masked_fill(self.exact & (share > 0), torch.inf)
+
+    def to_tensor(self, params: Params) -> Float[Tensor, " d"]:
+        return torch.tensor(self.to_columns(self.read(params)), dtype=torch.double)
+
+    def to_columns(self, design: Design) -> list[float]:
+        """The row of a design that was read."""
+        return [x for name, p in self.items() for x in p.to_columns(design[name])]
+
+    def to_params(self, x: Float[Tensor, " d"]) -> Design:
+        """Floats, ints and choices; those that have steps on the next one."""
+        row = x.tolist()
+        return {name: p.from_columns(row[self.columns_of(name)]) for name, p in self.items()}
+
+    def to_values(self, x: Float[Tensor, " d"]) -> Design:
+        """As `to_params`, but what has steps may lie between them, as perturbed values do."""
+        row = x.tolist()
+        values = self.to_params(x)
+        for name, p in self.items():
+            if not isinstance(p, Categorical):
+                (column,) = row[self.columns_of(name)]
+                values[name] = math.exp(column) if p.log else column
+        return values
+
+
+def _read_parameter(name: object, range_: object) -> Parameter:
+    if not isinstance(name, str):
+        raise TypeError(f"the name of a parameter must be a string, got {name!r}")
+    if not name.strip():
+        raise ValueError(f"a parameter needs a name, got {name!r}")
+    if isinstance(range_, Parameter):
+        return range_
+    return parameters.Float(*read_range(repr(name), range_))
+
+
+def _is_plain(parameter: Parameter) -> bool:
+    """Whether (low, high) says it all."""
+    return isinstance(parameter, parameters.Float) and not (parameter.log or parameter.step)
+
+
+def _discrete(column: int, parameter: Parameter) -> Discrete | None:
+    if parameter.count is None:
+        return None
+    if isinstance(parameter, Categorical):
+        few = parameter.count == 2
+        return Grid(column, 2) if few else OneOf(column, parameter.count)
+    log_of = parameter.low if isinstance(parameter, Int) and parameter.log else None
+    return Grid(column, parameter.count, log_of)

@@ -1,0 +1,1 @@
+"""A study in a TOML file: read, checked, explained line by line."""

@@ -1,0 +1,306 @@
+"""Study files: read, and refused with the line that is wrong. torch is not loaded by this."""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import ValidationError
+
+from meseta.boundary import shown, unknown
+from meseta.study.toml.keys import CommandObjective, Contents, Objective, ParameterTable
+from meseta.study.toml.lines import Lines, Place, find_lines, line_of
+from meseta.study.toml.mistakes import Mistake, StudyError
+from meseta.study.toml.noise_keys import JointNoise
+from meseta.study.toml.sentences import sentence, trimmed
+from meseta.study.toml.storage import check_storage, storage_url
+from meseta.study.workers.hand_over import check_arguments, check_variables
+
+if TYPE_CHECKING:
+    from meseta.noise import Edge
+    from meseta.space.named_noise import NamedNoise
+    from meseta.space.space import Space
+
+__all__ = ["StudyError", "StudyFile", "read_study"]
+
+VERSION = 1  # of the format
+TOO_DEEP = "lists or tables are nested too deeply"
+LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV file
+
+
+@dataclass(frozen=True)
+class StudyFile:
+    """A study as its file describes it.
+
+    `space`, `noise` and `edge` are what `Optimizer` takes; they load torch.
+    """
+
+    path: Path  # absolute
+    label: str  # the path as it was given, for messages
+    name: str
+    direction: Literal["maximize", "minimize"]
+    budget: int | None  # trials; None: until somebody stops
+    method: str | None  # None: the default of the library
+    options: dict[str, Any]
+    seed: int
+    num_initial: int | None
+    noise_variance: float | None  # of the values; None: inferred
+    storage: str | None  # as it is written; see storage_url
+    notes: str
+    value: str | None  # what is measured
+    unit: str | None  # of that
+    at_least: float | None  # what the value has to meet
+    at_most: float | None
+    objective: Objective | None  # None: trials are carried out by hand
+    parameters: dict[str, ParameterTable]
+    joint: tuple[JointNoise, ...]
+    lines: Lines = field(repr=False, compare=False)
+
+    @property
+    def folder(self) -> Path:
+        """What relative paths in the file start from."""
+        return self.path.parent
+
+    @property
+    def storage_url(self) -> str:
+        """The database, with environment variables filled in: not to be shown or logged."""
+        with self.at(("study", "storage")):
+            return storage_url(self.storage, self.path)
+
+    @property
+    def observed(self) -> tuple[str, ...]:
+        """The parameters that cannot be set even in an experiment."""
+        return tuple(name for name, table in self.parameters.items() if table.observed)
+
+    def space(self) -> "Space":
+        """The parameters with their ranges."""
+        from meseta.study.toml.laws import build_space
+
+        return build_space(self)
+
+    def noise(self) -> "NamedNoise | None":
+        """The laws by parameter, and by tuples of them; None: nothing is perturbed."""
+        from meseta.study.toml.laws import build_noise
+
+        return build_noise(self)
+
+    def edge(self) -> "dict[str, Edge]":
+        """What becomes of values beyond the ranges, for the parameters that say so."""
+        return {name: p.edge for name, p in self.parameters.items() if p.edge is not None}
+
+    def settings(self) -> dict[str, Any]:
+        """What the sampler and `recommend` take alike, besides the noise."""
+        return {
+            "edge": self.edge() or "allow",
+            "method": self.method,
+            "options": self.options or None,
+            "seed": self.seed,
+            "noise_variance": self.noise_variance,
+        }
+
+    @contextmanager
+    def at(self, place: Place) -> Iterator[None]:
+        """A refusal inside is one of this place in the file."""
+        try:
+            yield
+        except StudyError:
+            raise
+        except (TypeError, ValueError) as error:
+            says = f"cannot be used: {error}"
+            raise StudyError(self.label, [self.mistake(place, says)]) from error
+
+    def mistake(self, place: Place, says: str) -> Mistake:
+        return Mistake(line_of(self.lines, place), place, says)
+
+
+def read_study(path: str | os.PathLike[str]) -> StudyFile:
+    """The study in a TOML file; a StudyError says what is wrong with it, line by line.
+
+    Laws and ranges are only built by `space` and `noise`, or looked at by `check`.
+    """
+    label, absolute = os.fspath(path), Path(os.path.abspath(path))
+    text = _read_text(label, absolute)
+    raw = _parse(label, text)
+    lines = find_lines(text)
+    contents = _validated(label, raw, lines)
+    mistakes = [Mistake(line_of(lines, place), place, says) for place, says in _more(contents)]
+    if mistakes:
+        raise StudyError(label, mistakes)
+    return _study_file(absolute, label, contents, lines)
+
+
+def read_whereabouts(path: str | os.PathLike[str]) -> StudyFile:
+    """Only where the trials of a study are kept, from a file that may be wrong in all else.
+
+    The StudyFile has no parameters and no objective.
+    """
+    label, absolute = os.fspath(path), Path(os.path.abspath(path))
+    text = _read_text(label, absolute)
+    study = _parse(label, text).get("study", {})
+    known = study.items() if isinstance(study, Mapping) else ()
+    needed = {key: value for key, value in known if key in ("name", "storage")}
+    lines = find_lines(text)
+    contents = _validated(label, {"study": needed, "parameters": {}}, lines)
+    file = _study_file(absolute, label, contents, lines)
+    if file.storage is not None:
+        with file.at(("study", "storage")):
+            check_storage(file.storage)
+    return file
+
+
+def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> StudyFile:
+    table = contents.study
+    return StudyFile(
+        path=path,
+        label=label,
+        name=path.stem if table.name is None else table.name,
+        direction=table.direction,
+        budget=table.budget,
+        method=table.method,
+        options=table.options,
+        seed=table.seed,
+        num_initial=table.num_initial,
+        noise_variance=table.noise_variance,
+        storage=table.storage,
+        notes=table.notes,
+        value=table.value,
+        unit=table.unit,
+        at_least=table.at_least,
+        at_most=table.at_most,
+        objective=contents.objective,
+        parameters=contents.parameters,
+        joint=contents.noise,
+        lines=lines,
+    )
+
+
+def _read_text(label: str, path: Path) -> str:
+    def refused(says: str) -> StudyError:
+        return StudyError(label, [Mistake(None, (), says)])
+
+    try:
+        if path.is_dir():
+            raise refused("is a folder; name the study file in it")
+        if not path.exists():
+            raise refused("there is no such file; `meseta init` writes one to start from")
+        if not path.is_file():
+            raise refused("is no regular file; name a TOML file")
+        if path.stat().st_size > LARGEST:
+            raise refused(f"is larger than {LARGEST >> 20} MiB; keep measurements in a CSV file")
+        content = path.read_bytes()
+    except (OSError, ValueError) as error:
+        if isinstance(error, StudyError):
+            raise
+        raise refused(f"cannot be read: {error}") from None
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        says = "is not UTF-8, as TOML must be; save the file with the encoding UTF-8"
+        raise StudyError(label, [Mistake(line, (), says)]) from None
+
+
+def _parse(label: str, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        says = str(error) if isinstance(error, ValueError) else TOO_DEEP
+        at = re.search(r" \(at line (\d+), column (\d+)\)", says)
+        line = int(at[1]) if at else None
+        if at:
+            says = f"{says[: at.start()]}, column {at[2]}"
+        elif "(at end of document)" in says:
+            line = text.rstrip().count("\n") + 1
+        says = f"not valid TOML: {says}; texts stand in quotes, each key on a line of its own"
+        raise StudyError(label, [Mistake(line, (), says)]) from None
+
+
+def _validated(label: str, raw: dict[str, Any], lines: Lines) -> Contents:
+    version = raw.get("version", VERSION)
+    newer = isinstance(version, int) and not isinstance(version, bool) and version > VERSION
+    if newer:
+        says = (
+            f"is {shown(version)}, but this meseta reads files up to version {VERSION}: the file "
+            "was made by a newer version of meseta; update with: pip install -U meseta"
+        )
+        raise StudyError(label, [Mistake(line_of(lines, ("version",)), ("version",), says)])
+    try:
+        return Contents.model_validate(raw)
+    except ValidationError as error:
+        mistakes = []
+        for each in error.errors(include_url=False):
+            place = trimmed(each, raw)
+            mistakes.append(Mistake(line_of(lines, place), place, sentence(each)))
+        mistakes.sort(key=lambda mistake: mistake.line or 0)
+        raise StudyError(label, dict.fromkeys(mistakes)) from None
+    except RecursionError:
+        raise StudyError(label, [Mistake(None, (), TOO_DEEP)]) from None
+
+
+def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
+    """What is wrong between the tables."""
+    if not contents.parameters:
+        yield ("parameters",), "must have at least one table [parameters.NAME] with low and high"
+    for name in contents.parameters:
+        if not name.strip():
+            yield ("parameters", name), "must have a name"
+    if contents.study.storage is not None:
+        try:
+            check_storage(contents.study.storage)
+        except ValueError as error:
+            yield ("study", "storage"), str(error)
+    seen: set[str] = set()
+    for i, joint in enumerate(contents.noise):
+        place: Place = ("noise", i, "parameters")
+        for name in sorted(seen & set(joint.parameters)):
+            yield place, f"must be in one [[noise]] at most, but {name!r} is in another, too"
+        seen |= set(joint.parameters)
+        for name in joint.parameters:
+            if name not in contents.parameters:
+                yield place, f"are not known: {unknown('parameter', name, contents.parameters)}"
+        if len(joint.parameters) < 2 or len(set(joint.parameters)) < len(joint.parameters):
+            yield place, f"must name two or more, each once, got {list(joint.parameters)}"
+    if isinstance(contents.objective, CommandObjective):
+        yield from _wrong_with_command(contents.objective, contents.parameters)
+
+
+def _wrong_with_command(
+    objective: CommandObjective, parameters: Mapping[str, ParameterTable]
+) -> Iterator[tuple[Place, str]]:
+    names, place = list(parameters), ("objective", "command")
+    observed = [name for name, parameter in parameters.items() if parameter.observed]
+    free = [name for name in names if name not in observed]
+    if objective.input == "arguments":
+        handed: list[str] = []
+        for i, argument in enumerate(objective.command):
+            try:
+                handed += check_arguments(argument, names, observed)
+            except ValueError as error:
+                yield (*place, i), str(error)
+                return
+        left = [name for name in free if name not in handed]
+        if left:
+            yield (
+                place,
+                f"must hand over every parameter, but {', '.join(map(repr, left))} is not in it; "
+                f"write '{{{left[0]}}}' where its value belongs, or choose input = 'environment' "
+                "or 'json'",
+            )
+        return
+    for i, argument in enumerate(objective.command):
+        for name in names:
+            if f"{{{name}}}" in argument:
+                yield (
+                    (*place, i),
+                    f"has a placeholder {{{name}}}, which goes with input = 'arguments' only, got "
+                    f"{objective.input!r}",
+                )
+    if objective.input == "environment":
+        try:
+            check_variables(free)
+        except ValueError as error:
+            yield ("objective", "input"), str(error)

@@ -1,0 +1,234 @@
+"""The tables of a study file, as they are written; `file.py` makes a study of them."""
+
+import math
+import re
+import shlex
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
+
+from meseta.boundary import shown
+from meseta.study.toml.noise_keys import JointNoise, OwnNoise
+from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
+from meseta.study.toml.table import Table, Text, Texts, refusal
+
+Choice = str | bool | int | float
+SEEDS = 2**63 - 1  # as many as random generators take
+
+
+class StudyTable(Table):
+    name: Text | None = None
+    direction: Literal["maximize", "minimize"] = "maximize"
+    budget: int | None = Field(default=None, ge=1)
+    method: Text | None = None
+    options: dict[str, Any] = Field(default_factory=dict)
+    seed: int = Field(default=0, ge=0, le=SEEDS)
+    num_initial: int | None = Field(default=None, ge=1)
+    noise_variance: float | None = Field(default=None, ge=0)
+    storage: Text | None = None
+    notes: str = ""
+    value: Text | None = None  # what is measured
+    unit: Text | None = None  # of that
+    at_least: float | None = None
+    at_most: float | None = None
+
+    @model_validator(mode="after")
+    def _limits(self) -> "StudyTable":
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise refusal(
+                f"must not be less than at_least = {self.at_least:g}, got {self.at_most:g}",
+                "at_most",
+            )
+        return self
+
+
+def _check_timeout(timeout: float | None) -> float | None:
+    if timeout is not None and not 0 < timeout < math.inf:
+        raise refusal(f"must be greater than 0 seconds, got {timeout}")
+    return timeout
+
+
+Timeout = Annotated[float | None, AfterValidator(_check_timeout)]  # seconds
+
+
+class PythonObjective(Table):
+    """A function that takes a dict of parameters and returns a number."""
+
+    python: str
+    timeout: Timeout = None
+
+    @field_validator("python")
+    @classmethod
+    def _module_and_function(cls, python: str) -> str:
+        if re.fullmatch(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*", python):
+            return python
+        file = re.fullmatch(r"(?:\./)?([\w/]+)\.py(?::(\w+))?", python)
+        meant = f"{file[1].replace('/', '.')}:{file[2] or 'function'}" if file else ""
+        hint = f"; write {meant!r}" if meant else ""
+        raise refusal(f"must be 'module:function', such as 'press:force', got {python!r}{hint}")
+
+    @property
+    def module(self) -> str:
+        return self.python.split(":")[0]
+
+    @property
+    def function(self) -> str:
+        return self.python.split(":")[1]
+
+
+class CommandObjective(Table):
+    """A program that is started for each trial, never by a shell."""
+
+    command: Texts
+    input: Literal["arguments", "environment", "json"] = "arguments"
+    output: Literal["last-line", "json"] = "last-line"
+    key: Text = "value"
+    timeout: Timeout = None
+    directory: Text | None = None
+
+    @field_validator("command", mode="before")
+    @classmethod
+    def _list(cls, command: Any) -> Any:
+        if isinstance(command, str):
+            raise refusal(
+                "must be a list, since it is not run by a shell, got a text; you probably mean "
+                f"{_split(command)}"
+            )
+        if isinstance(command, list):
+            if not command or command[0] == "":
+                raise refusal("must start with a program, such as ['./simulate', '{angle}']")
+            if any(isinstance(part, str) and "\0" in part for part in command):
+                raise refusal("must not contain the character 0, which no program can be given")
+        return command
+
+
+class ParameterTable(Table):
+    low: float | None = None
+    high: float | None = None
+    type: Literal["float", "int", "category"] | None = None
+    log: bool = False
+    step: float | None = None
+    choices: Annotated[tuple["AnyChoice", ...], Field(strict=False)] | None = None
+    unit: Text | None = None
+    noise: OwnNoise | None = None
+    edge: Literal["allow", "clip", "reflect", "truncate"] | None = None
+    note: str = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _short_noise(cls, table: Any) -> Any:
+        """Texts and numbers as the tables they stand for."""
+        if not isinstance(table, dict) or "noise" not in table:
+            return table
+        noise, choices = table["noise"], "choices" in table
+        if isinstance(noise, str):
+            unit = table.get("unit")
+            try:
+                short = read_short(noise, unit if isinstance(unit, str) else None, choices)
+            except ValueError as error:
+                raise refusal(str(error), "noise") from None
+        elif isinstance(noise, (int, float)) and not isinstance(noise, bool):
+            short = read_short_number(noise, choices)
+        elif isinstance(noise, dict):
+            short = noise
+        else:
+            raise refusal(f"must be {FORMS}, got {shown(noise)}", "noise")
+        return {**table, "noise": short}
+
+    @model_validator(mode="after")
+    def _complete(self) -> "ParameterTable":
+        if self.choices is None:
+            for end in ("low", "high"):
+                if getattr(self, end) is None:
+                    raise refusal(
+                        f"must have low and high, or choices = [...], but there is no {end}"
+                    )
+            if self.type == "category":
+                raise refusal("is 'category', which needs choices = [...]", "type")
+            self._check_order()
+            return self
+        for key in ("low", "high", "step", "log"):
+            if getattr(self, key):
+                raise refusal("does not go with choices; leave one of them out", key)
+        if self.type not in (None, "category"):
+            raise refusal(f"is {self.type!r}, which does not go with choices; leave it out", "type")
+        return self
+
+    def _check_order(self) -> None:
+        if self.low is not None and self.high is not None and not self.low < self.high:
+            remedy = "leave a fixed parameter out" if self.low == self.high else "swap them"
+            raise refusal(
+                f"must be greater than low = {self.low:g}, got {self.high:g}; {remedy}", "high"
+            )
+
+    @property
+    def environment(self) -> bool:
+        """Whether it is no part of the design."""
+        return getattr(self.noise, "environment", False) or self.observed
+
+    @property
+    def observed(self) -> bool:
+        """Whether it cannot be set even in an experiment."""
+        return getattr(self.noise, "observed", False)
+
+
+def _one_of_both(table: Any) -> Any:
+    if not isinstance(table, dict):
+        raise refusal(f'must be a table with python = "..." or command = [...], got {shown(table)}')
+    if ("python" in table) == ("command" in table):
+        came = "both" if "python" in table else "neither"
+        raise refusal(
+            'must have either python = "module:function" or command = ["./simulate", "{angle}"], '
+            f"got {came}; without an objective, for trials by hand, leave the whole table out"
+        )
+    return table
+
+
+def _kind(table: Any) -> str:
+    if isinstance(table, Table):
+        return "<python>" if isinstance(table, PythonObjective) else "<command>"
+    return "<python>" if "python" in table else "<command>"
+
+
+Objective = PythonObjective | CommandObjective
+_Objective = Annotated[
+    Annotated[PythonObjective, Tag("<python>")] | Annotated[CommandObjective, Tag("<command>")],
+    Discriminator(_kind),
+    BeforeValidator(_one_of_both),
+]
+
+
+class Contents(Table):
+    """A whole file."""
+
+    version: int = Field(default=1, ge=1)
+    study: StudyTable = StudyTable()
+    objective: _Objective | None = None
+    parameters: dict[str, ParameterTable]
+    noise: Annotated[tuple[JointNoise, ...], Field(strict=False)] = ()
+
+
+def _choice(value: object) -> object:
+    if not isinstance(value, Choice):
+        raise refusal(f"must be a text, a number, true or false, got {shown(value)}")
+    return value
+
+
+AnyChoice = Annotated[Any, BeforeValidator(_choice)]
+ParameterTable.model_rebuild()
+Contents.model_rebuild()
+
+
+def _split(command: str) -> list[str] | str:
+    try:
+        return shlex.split(command)
+    except ValueError:  # an open quote
+        return command.split()

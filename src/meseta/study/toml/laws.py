@@ -1,0 +1,133 @@
+"""Space and noise of a study, as `Optimizer` takes them; a refusal names its line of the file."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from meseta import noise
+from meseta.boundary import unknown
+from meseta.noise import Environment, NoiseLaw, Substitution
+from meseta.space.named_noise import NamedNoise, Names
+from meseta.space.parameter import Categorical, Float, Int, Parameter
+from meseta.space.space import Space
+from meseta.study.toml.keys import ParameterTable
+from meseta.study.toml.measurements import read_columns
+from meseta.study.toml.noise_keys import (
+    ChoicesNoise,
+    CommonNoise,
+    ConfusionNoise,
+    EmpiricalNoise,
+    JointEmpiricalNoise,
+    JointNoise,
+    JointNormalNoise,
+    MixtureNoise,
+    OneNumber,
+)
+from meseta.study.workers.hand_over import as_text
+
+if TYPE_CHECKING:
+    from meseta.study.toml.file import StudyFile
+
+# Their tables have the keys that they have as arguments.
+_LAWS: dict[str, Callable[..., NoiseLaw]] = {
+    "normal": noise.Normal,
+    "uniform": noise.Uniform,
+    "triangular": noise.Triangular,
+    "laplace": noise.Laplace,
+    "student-t": noise.StudentT,
+    "truncated-normal": noise.TruncatedNormal,
+    "log-normal": noise.LogNormal,
+    "discrete": noise.Discrete,
+}
+
+
+def build_space(study: "StudyFile") -> Space:
+    return Space({name: build_parameter(study, name) for name in study.parameters})
+
+
+def build_parameter(study: "StudyFile", name: str) -> Parameter:
+    with study.at(("parameters", name)):
+        return _parameter(study.parameters[name])
+
+
+def build_noise(study: "StudyFile") -> NamedNoise | None:
+    laws: dict[str | Names, Any] = {}
+    for name, parameter in study.parameters.items():
+        if parameter.noise is not None:
+            laws[name] = build_own(study, name)
+    for number, joint in enumerate(study.joint):
+        laws[joint.parameters] = build_joint(study, number)
+    return laws or None
+
+
+def build_own(study: "StudyFile", name: str) -> NoiseLaw | Environment | Substitution:
+    """The law of one parameter that has one."""
+    with study.at(("parameters", name, "noise")):
+        return _own(study.parameters[name], study.folder)
+
+
+def build_joint(study: "StudyFile", number: int) -> NoiseLaw:
+    """The law of one of the tables [[noise]]."""
+    with study.at(("noise", number)):
+        return _joint(study.joint[number], study.folder)
+
+
+def _parameter(table: ParameterTable) -> Parameter:
+    if table.choices is not None:
+        return Categorical(table.choices)
+    assert table.low is not None
+    assert table.high is not None
+    if table.type == "int":
+        step = 1 if table.step is None else table.step
+        return Int(table.low, table.high, log=table.log, step=step)
+    return Float(table.low, table.high, log=table.log, step=table.step)
+
+
+def _own(table: ParameterTable, folder: Path) -> NoiseLaw | Environment | Substitution:
+    law = table.noise
+    if isinstance(law, ConfusionNoise):
+        probability: Any = law.matrix if law.probability is None else law.probability
+        return Substitution(probability)
+    if isinstance(law, ChoicesNoise):
+        return Environment(_shares(law, table), law.observed)
+    assert law is not None
+    scalar = _scalar(law, folder)
+    return Environment(scalar, law.observed) if table.environment else scalar
+
+
+def _shares(law: ChoicesNoise, table: ParameterTable) -> dict[Any, float]:
+    """By choice; keys of TOML are texts, so that 3 and true are found by how they are written."""
+    by_text = {as_text(choice): choice for choice in table.choices or ()}
+    for name in law.shares:
+        if name not in by_text:
+            raise ValueError(unknown("choice", name, by_text))
+    return {by_text[name]: share for name, share in law.shares.items()}
+
+
+def _scalar(law: OneNumber, folder: Path) -> NoiseLaw:
+    if isinstance(law, MixtureNoise):
+        return noise.Mixture([_scalar(member, folder) for member in law.laws], law.weights)
+    if isinstance(law, EmpiricalNoise):
+        samples: Any = law.samples if law.csv is None else _column(law, folder)
+        return noise.Empirical(samples)
+    values = law.model_dump(exclude={"law", "environment", "observed"}, exclude_unset=True)
+    return _LAWS[law.model_dump()["law"]](**values)
+
+
+def _column(law: EmpiricalNoise, folder: Path) -> list[float]:
+    columns = None if law.column is None else [law.column]
+    return [value for (value,) in read_columns(folder / str(law.csv), columns, 1)]
+
+
+def _joint(law: JointNoise, folder: Path) -> NoiseLaw:
+    if isinstance(law, JointNormalNoise):
+        mean = 0.0 if law.mean is None else law.mean
+        return noise.Normal(mean=mean, covariance=law.covariance)
+    if isinstance(law, CommonNoise):
+        return noise.Shared(_scalar(law.of, folder), law.loads)
+    assert isinstance(law, JointEmpiricalNoise)
+    rows: Any = law.rows
+    if law.csv is not None:
+        columns = law.columns or law.parameters
+        rows = read_columns(folder / law.csv, columns, len(law.parameters))
+    return noise.Empirical(rows)

@@ -1,0 +1,66 @@
+"""What pydantic finds wrong, in sentences for people, and where it is in the file."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from meseta.boundary import shown, unknown
+from meseta.study.toml.lines import Place
+
+_EXPECTED = {
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "int_type": "must be a whole number",
+    "string_type": 'must be a text in quotes, "..."',
+    "bool_type": "must be true or false",
+    "tuple_type": "must be a list, [...]",
+    "dict_type": "must be a table",
+    "model_type": "must be a table, { ... }",
+    "model_attributes_type": "must be a table, { ... }",
+}
+
+
+def sentence(error: Mapping[str, Any]) -> str:
+    """What goes on after the place: what was expected, and what came."""
+    kind, context = error["type"], error.get("ctx", {})
+    got = f", got {shown(error['input'])}"
+    if kind == "refused":
+        return str(context["says"])
+    if kind == "missing":
+        return "is missing"
+    if kind == "literal_error":
+        known = [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
+        return not_among("value", error["input"], known)
+    if kind == "greater_than_equal":
+        return f"must be at least {context['ge']}{got}"
+    if kind == "less_than_equal":
+        return f"must be at most {context['le']}{got}"
+    expected = _EXPECTED.get(kind) or str(error["msg"]).lower().replace("input should", "must")
+    return expected + got
+
+
+def not_among(what: str, value: object, known: Iterable[str]) -> str:
+    """Refuses a word, and suggests another."""
+    if isinstance(value, str):
+        return f"is not known: {unknown(what, value, known)}"
+    return f"must be one of {', '.join(map(repr, known))}, got {shown(value)}"
+
+
+def _has(raw: object, part: str | int) -> bool:
+    if isinstance(raw, list):
+        return isinstance(part, int) and part < len(raw)
+    return isinstance(raw, Mapping) and part in raw
+
+
+def trimmed(error: Mapping[str, Any], raw: Any) -> Place:
+    """The keys that lead to it, without the names of alternatives that pydantic puts between."""
+    place: Place = ()
+    location = list(error["loc"])
+    for position, part in enumerate(location):
+        last = position == len(location) - 1
+        if _has(raw, part):
+            raw = raw[part]
+        elif not (last and error["type"] == "missing"):
+            continue
+        place = (*place, part)
+    key = error.get("ctx", {}).get("key") if error["type"] == "refused" else None
+    return place if key is None else (*place, key)

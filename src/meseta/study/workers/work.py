@@ -1,0 +1,222 @@
+"""A worker: takes trials of a study, evaluates them, and stores what came of them."""
+
+import os
+import shlex
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import optuna
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.trial import FrozenTrial, TrialState
+
+from meseta.boundary import LONGEST_TEXT, cut
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED
+from meseta.study.database import PATIENCE
+from meseta.study.ledger import Ledger, StorageError
+from meseta.study.progress import (
+    Progress,
+    keep_instead,
+    kept_instead,
+    progress,
+    release_abandoned,
+    void,
+)
+from meseta.study.sampling import FileSampler
+from meseta.study.workers.hand_over import as_text
+from meseta.study.workers.interrupts import uninterrupted
+from meseta.study.workers.liveness import beating
+from meseta.study.workers.nearness import gives_way
+from meseta.study.workers.objective import Evaluate, Evaluation, EvaluationFailed, load, unload
+
+POLL = 1.0  # seconds between looks at trials of others
+STORING = (0.5, 1, 2, 4, 8, 16)  # seconds until a value is tried to be stored again
+ATTEMPTS = 5  # to find a design that nobody else is at
+
+Watch = Callable[[Progress], None]
+
+
+class ObjectiveMistake(RuntimeError):
+    """The objective can't give what the study needs, whatever the design is."""
+
+
+def work(
+    ledger: Ledger,
+    *,
+    trials: int | None = None,
+    parent: int | None = None,
+    watch: Watch = lambda _: None,
+) -> int:
+    """Evaluate trials until the budget is used up, or so many; how many were evaluated.
+
+    Trials of other workers are waited for at the end: if such a worker is killed, its trial is
+    begun anew. A database that is away is waited for.
+
+    Args:
+        trials: How many are evaluated at most; None: as many as there are.
+        parent: The process that we work for. We end with it, once the trial that we are at has
+            been told.
+        watch: Is told how far the study is before each trial, and at the end.
+    """
+    file = ledger.file
+    assert file.objective is not None
+    with file.at(("objective",)):
+        evaluate = load(file.objective, file.folder)
+    ledger.study.sampler = FileSampler(ledger)
+    ledger.database.patience = PATIENCE
+    done = 0
+    try:
+        while (trials is None or done < trials) and parent in (None, os.getppid()):
+            release_abandoned(ledger)
+            now = progress(ledger.trials, file.budget)
+            watch(now)
+            if now.left != 0:
+                done += _one(ledger, evaluate)
+            elif now.running:
+                time.sleep(POLL)
+            else:
+                break
+    finally:
+        unload(evaluate)
+    watch(progress(ledger.trials, file.budget))
+    return done
+
+
+def _one(ledger: Ledger, evaluate: Evaluate, attempts: int = ATTEMPTS) -> int:
+    """Take a trial and evaluate it; 0: others had taken the last ones.
+
+    Two workers that look for a design at the same time may find the same one: one of them looks
+    for another, at most `attempts` times.
+    """
+    trial = ledger.study.ask(ledger.distributions)
+    try:
+        if not _within_budget(ledger, trial.number):
+            void(ledger, trial.number, "the budget was used up")
+            return 0
+        crowded = attempts > 0 and gives_way(ledger, trial)
+        if crowded:
+            void(ledger, trial.number, "another worker was at the same point")
+        else:
+            value, attributes = _outcome(ledger, trial, evaluate)
+    except BaseException as error:
+        why = "interrupted" if isinstance(error, (KeyboardInterrupt, SystemExit)) else "not begun"
+        ledger.database.patience = 0.0  # whoever interrupts does not want to wait
+        # once we are gone, others see that we are
+        with uninterrupted(), suppress(StorageError):
+            void(ledger, trial.number, why)
+        raise
+    if crowded:
+        return _one(ledger, evaluate, attempts - 1)
+    _store(ledger, trial, value, attributes)
+    return 1
+
+
+def _outcome(
+    ledger: Ledger, trial: optuna.Trial, evaluate: Evaluate
+) -> tuple[float | None, dict[str, Any]]:
+    """The value, None where the evaluation has failed, and what else is known of it."""
+    params = ledger.settable(trial.params)
+    with beating(trial, ledger.trial_id(trial.number), ledger.database):
+        try:
+            result = evaluate(params)
+            _check_executed(ledger, params, result)
+        except EvaluationFailed as error:
+            return None, {ERROR: cut(str(error), 2 * LONGEST_TEXT)}
+    return result.value, {EXECUTED: result.executed} if result.executed else {}
+
+
+def _within_budget(ledger: Ledger, number: int) -> bool:
+    """Whether fewer trials than the budget were begun before this one.
+
+    Numbers are given out one by one, so that of several workers who saw one place left only the
+    first has it.
+    """
+    budget = ledger.file.budget
+    before = [trial for trial in ledger.trials if trial.number < number]
+    return budget is None or progress(before, budget).taken < budget
+
+
+def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
+    """Refuse what was carried out if the model could not learn from it."""
+    observed = ledger.file.observed
+    missing = [name for name in observed if name not in result.executed]
+    # where it never worked before, it will not the next time
+    if missing and not progress(ledger.trials, None).complete:
+        raise ObjectiveMistake(
+            f"{missing[0]!r} is observed, so that every evaluation must say what it was: "
+            f'{{"value": {result.value!r}, "executed": {{"{missing[0]}": ...}}}}; but the '
+            "objective did not. Nothing more is evaluated, and the trial does not count"
+        )
+    if missing:
+        raise EvaluationFailed(
+            f"{missing[0]!r} is observed, so that an evaluation must say what it was: "
+            f'{{"value": ..., "executed": {{"{missing[0]}": ...}}}}'
+        )
+    try:
+        ledger.space.read({**params, **result.executed})
+    except (TypeError, ValueError) as error:
+        raise EvaluationFailed(f"what was carried out can't be used: {error}") from None
+
+
+def _store(
+    ledger: Ledger, trial: optuna.Trial, value: float | None, attributes: dict[str, Any]
+) -> None:
+    """Keep the outcome, whatever the storage is up to; or say what it was, so that it is not lost.
+
+    A database that is away is waited for by every call. Other failures, such as a full disk, are
+    tried again for half a minute.
+    """
+    begun = time.monotonic()
+    try:
+        for wait in (*STORING, None):
+            try:
+                _tell(ledger, trial, value, attributes)
+                return
+            except Exception:
+                if wait is None or time.monotonic() - begun > PATIENCE:
+                    raise
+                time.sleep(wait)
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        outcome = "failed" if value is None else f"gave {value!r}"
+        why = "we were interrupted" if isinstance(error, KeyboardInterrupt) else error
+        raise StorageError(
+            f"trial {trial.number} {outcome}, which could not be stored: {why}; once it can, type: "
+            f"{_by_hand(ledger, trial.number, value, attributes)}"
+        ) from error
+
+
+def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[str, Any]) -> str:
+    """The command that stores an outcome."""
+    words = ["meseta", "tell", ledger.file.label, str(number)]
+    for name, executed in attributes.get(EXECUTED, {}).items():
+        words += ["--set", f"{name}={as_text(executed)}"]
+    if value is None:
+        reason = str(attributes.get(ERROR, "unknown")).splitlines()[0]
+        return shlex.join([*words, "--failed", cut(reason, 200)])
+    return shlex.join([*words, repr(value)])
+
+
+def _tell(
+    ledger: Ledger, trial: optuna.Trial, value: float | None, attributes: dict[str, Any]
+) -> None:
+    state = TrialState.FAIL if value is None else TrialState.COMPLETE
+    try:
+        for key, attribute in attributes.items():
+            trial.set_user_attr(key, attribute)
+        ledger.study.tell(trial, value, state=state)
+    except (UpdateFinishedTrialError, ValueError):
+        found = _trial(ledger, trial.number)
+        if not found.state.is_finished():
+            raise
+        if value is None or (found.state == TrialState.COMPLETE and found.value == value):
+            return
+        kept = kept_instead(ledger.trials, trial.number)
+        if (
+            kept is None or kept.value != value
+        ):  # told by hand, or by an attempt that seemed to fail
+            keep_instead(ledger, found, value, attributes)
+
+
+def _trial(ledger: Ledger, number: int) -> FrozenTrial:
+    return next(trial for trial in ledger.trials if trial.number == number)

@@ -1,0 +1,413 @@
+"""What reports show, against other ways to the same numbers."""
+
+import math
+
+import optuna
+import pytest
+import torch
+
+import meseta
+from meseta.gp.joint import condition
+from meseta.integrations.optuna.study_model import StudyModel
+from meseta.integrations.optuna.study_report import study_report
+from meseta.noise.perturbed import perturbed
+from meseta.report.views.answer import answer
+from meseta.report.views.health import findings
+from meseta.report.views.landscape import landscape, map_over, slice_along
+from meseta.report.views.noise_in_words import law_in_words, noise_in_words
+from meseta.report.views.outcomes import LEVELS, outcomes
+from meseta.report.views.report import report
+from meseta.report.views.search import leave_one_out, progress, search
+from meseta.report.views.subject import Subject
+from meseta.report.views.terms import Terms
+from meseta.report.views.tolerances import tolerances
+
+NOISE = {"x": meseta.Normal(0.08), "y": meseta.Uniform(0.1)}
+
+
+def hills(p):
+    return math.exp(-20 * (p["x"] - 0.3) ** 2) + 1.2 * math.exp(-300 * (p["x"] - 0.8) ** 2) - p["y"]
+
+
+def told(f=hills, num=16, noise=None, direction="maximize", space=None, **settings):
+    """An optimizer that has seen a spread of points."""
+    optimizer = meseta.Optimizer(
+        space or {"x": (0.0, 1.0), "y": (0.0, 1.0)},
+        NOISE if noise is None else noise,
+        direction=direction,
+        num_initial=num,
+        **settings,
+    )
+    for _ in range(num):
+        params = optimizer.ask()
+        optimizer.tell(params, f(params))
+    return optimizer
+
+
+@pytest.fixture(scope="module")
+def subject():
+    return Subject(told())
+
+
+def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
+    made = answer(subject)
+    assert made.robust.params == subject.robust.params
+    assert made.robust.perturbed.mean == subject.robust.mean
+    assert made.nominal.unperturbed.std == subject.nominal.nominal_std
+    assert made.gain.mean == pytest.approx(subject.robust.mean - subject.nominal.mean)
+    assert made.price.mean == pytest.approx(
+        subject.nominal.nominal_mean - subject.robust.nominal_mean
+    )
+    assert made.gain.mean >= -1e-6
+    assert made.price.mean >= -1e-6
+    # of f by BoTorch, of g by averaging paths over draws of the noise
+    x = torch.cat([subject.x_nominal, subject.x_robust])
+    of_f = subject.optimizer.fitted.model.posterior(x).distribution.covariance_matrix.detach()
+    sd = float((of_f[0, 0] + of_f[1, 1] - 2 * of_f[0, 1]).sqrt())
+    assert made.price.std == pytest.approx(sd, rel=1e-3)
+    means = [
+        subject.f_paths(perturbed(subject.law, row.expand(4000, -1), subject.generator(9))).mean(-1)
+        for row in x
+    ]
+    assert made.gain.std == pytest.approx(float((means[1] - means[0]).std()), rel=0.3)
+
+
+def test_everything_has_the_sign_of_the_user():
+    up, down = told(), told(lambda p: -hills(p), direction="minimize")
+    a, b = report(up), report(down)
+    assert b.maximize is False
+    assert b.answer.robust.perturbed.mean == pytest.approx(-a.answer.robust.perturbed.mean)
+    assert b.answer.gain == a.answer.gain
+    assert b.answer.price == a.answer.price
+    assert b.landscape.slices[0].g_mean == tuple(-v for v in a.landscape.slices[0].g_mean)
+    assert b.tolerances.each[0].halving == a.tolerances.each[0].halving
+    assert b.tolerances.each[0].slope == -a.tolerances.each[0].slope
+    assert b.search.fit.predicted[0].mean == pytest.approx(-a.search.fit.predicted[0].mean)
+    assert b.search.progress.best[-1].mean == -a.search.progress.best[-1].mean
+
+
+def test_outcomes_are_those_of_draws_from_the_posterior_at_perturbed_designs(subject):
+    both = outcomes(subject, Terms(at_least=0.5, at_most=0.9))
+    z = perturbed(subject.law, subject.x_robust.expand(400, -1), subject.generator(8))
+    of_f = subject.optimizer.fitted.model.posterior(z)
+    values, vectors = torch.linalg.eigh(of_f.distribution.covariance_matrix)
+    root = vectors * values.clamp_min(0).sqrt()
+    normal = torch.randn(400, 300, generator=subject.generator(7), dtype=torch.double)
+    values = (of_f.mean + root @ normal).detach().flatten()
+    levels = torch.tensor(LEVELS, dtype=torch.double)
+    scale = float(values.std())
+    for between, exact in zip(both.robust.quantiles, values.quantile(levels), strict=True):
+        assert between.low <= between.value <= between.high
+        assert between.value == pytest.approx(float(exact), abs=0.25 * scale)
+    assert both.robust.std.value == pytest.approx(scale, rel=0.2)
+    meets = float(((values >= 0.5) & (values <= 0.9)).double().mean())
+    assert both.robust.meets.value == pytest.approx(meets, abs=0.05)
+    assert sum(both.robust.values) / len(both.robust.values) == pytest.approx(
+        subject.robust.mean, abs=0.1 * scale
+    )
+    assert sum(both.robust_share) + both.outside[0] == pytest.approx(1.0)
+    assert len(both.edges) == len(both.nominal_share) + 1
+    assert outcomes(subject, Terms()).robust.meets is None
+
+
+def test_outcomes_without_noise_are_what_the_model_says():
+    made = report(told(num=8, noise={}), Terms(at_most=2.0))
+    assert made.tolerances is None
+    assert made.noise == ()
+    assert made.outcomes.robust.meets.value == 1.0
+    assert made.answer.gain.mean == pytest.approx(0.0, abs=1e-6)
+
+
+def test_tolerances_start_at_the_nominal_optimum_and_pass_through_today(subject):
+    one = Subject(told(lambda p: hills({**p, "y": 0.0}), space={"x": (0.0, 1.0)},
+                       noise={"x": meseta.Normal(0.08)}))  # fmt: skip
+    (each,) = tolerances(one, Terms()).each
+    today = each.factors.index(1.0)
+    assert each.best[0].mean == pytest.approx(one.nominal.nominal_mean, abs=1e-6)
+    assert each.params[0]["x"] == pytest.approx(one.nominal.params["x"], abs=1e-3)
+    assert each.best[today].mean == pytest.approx(one.robust.mean, abs=1e-9)
+    assert each.kept[today] == pytest.approx(one.robust.mean, abs=1e-9)
+    assert each.std == pytest.approx(0.08)
+    assert each.halving.mean == pytest.approx(
+        each.best[each.factors.index(0.5)].mean - each.best[today].mean
+    )
+    assert each.halving.mean > 0
+    assert each.share.value == pytest.approx(1.0)
+    for best, kept in zip(each.best, each.kept, strict=True):
+        assert best.mean >= kept - 1e-6
+    # by differences of the mean of f
+    for tolerance in tolerances(subject, Terms()).each:
+        column = subject.optimizer.space.columns_of(tolerance.name).start
+        step = torch.zeros(2, dtype=torch.double)
+        step[column] = 1e-5
+        ends = subject.moments(torch.cat([subject.x_robust - step, subject.x_robust + step])).m_f
+        slope = float(ends[1] - ends[0]) / 2e-5
+        assert tolerance.slope == pytest.approx(slope, rel=1e-3, abs=1e-5)
+
+
+def test_tolerances_share_the_variance_of_a_linear_function():
+    linear = told(lambda p: 3 * p["x"] - p["y"], num=20)
+    each = {t.name: t for t in tolerances(Subject(linear), Terms()).each}
+    parts = {"x": (3 * 0.08) ** 2, "y": 0.1**2 / 3}
+    for name, part in parts.items():
+        expected = part / sum(parts.values())
+        assert each[name].share.value == pytest.approx(expected, abs=0.03)
+        # halving the noise of a linear function, inside the box, changes nothing but its ends
+        assert each[name].slope == pytest.approx(3.0 if name == "x" else -1.0, rel=0.02)
+
+
+def test_slopes_on_a_log_scale_are_per_unit_of_the_parameter():
+    space = {"rate": meseta.Float(0.01, 1.0, log=True)}
+    optimizer = told(
+        lambda p: math.log(p["rate"]), 12, {"rate": meseta.LogNormal(0.1)}, space=space
+    )
+    (each,) = tolerances(Subject(optimizer), Terms()).each
+    assert each.log
+    assert each.std == pytest.approx(0.1)
+    best = Subject(optimizer).robust.params["rate"]
+    assert each.slope == pytest.approx(1 / best, rel=0.02)
+
+
+def test_slices_and_maps_are_the_posterior_on_a_grid(subject):
+    along = slice_along(subject, "x", 11)
+    over = map_over(subject, "x", "y", 7)
+    posterior, best = subject.optimizer.posterior, subject.robust.params
+    for i, x in enumerate(along.axis.values):
+        at = posterior.joint(torch.tensor([[x, best["y"]]], dtype=torch.double))
+        assert along.f_mean[i] == pytest.approx(float(at.m_f), abs=1e-9)
+        assert along.g_std[i] == pytest.approx(float(at.v_g.sqrt()), rel=1e-4, abs=1e-7)
+    for j, y in enumerate(over.y.values):
+        for i, x in enumerate(over.x.values):
+            at = posterior.joint(torch.tensor([[x, y]], dtype=torch.double))
+            assert over.g_mean[j][i] == pytest.approx(float(at.m_g), abs=1e-9)
+    assert best["x"] in along.axis.values
+    assert along.robust.y == subject.robust.mean
+    assert over.robust.y == best["y"]
+    assert not along.exact
+    assert over.exact
+    assert [o.value for o in along.data] == [t.value for t in subject.optimizer.trials]
+
+
+def test_the_acquisition_is_that_of_the_next_point_and_asking_disturbs_nothing():
+    optimizer = told(lambda p: hills({**p, "y": 0}), space={"x": (0.0, 1.0)},
+                     noise={"x": meseta.Normal(0.08)}, method="nes-ep")  # fmt: skip
+    view = landscape(Subject(optimizer), 21)
+    assert len(optimizer.trials) == 16
+    asked = optimizer.ask()
+    assert view.next_point.params == asked
+    x = torch.tensor(view.next_point.axis.values, dtype=torch.double)[:, None, None]
+    expected = optimizer.info.acquisition(x).tolist()
+    assert view.next_point.acquisition == pytest.approx(expected)
+    assert view.maps == ()
+    assert view.slices[0].exact
+
+
+def test_leave_one_out_is_what_the_model_says_without_each_value(subject):
+    made = leave_one_out(subject)
+    core, units = subject.optimizer.posterior.core, subject.optimizer.posterior.units
+    for i in (0, 5, 15):
+        rest = [j for j in range(len(core.y)) if j != i]
+        without = condition(
+            core.kernel,
+            core.mean,
+            core.X[rest],
+            core.y[rest],
+            core.noise_variance[rest],
+            core.new_noise_variance,
+        )
+        at = without.moments(core.X[[i]])
+        sd = float((at.v_f + core.noise_variance[i]).sqrt() * units.y_scale)
+        assert made.predicted[i].mean == pytest.approx(float(units.y_to_raw(at.m_f)), abs=1e-6)
+        assert made.predicted[i].std == pytest.approx(sd, rel=1e-5)
+    inside = [e.low <= o <= e.high for o, e in zip(made.observed, made.predicted, strict=True)]
+    assert made.covered == sum(inside) / len(inside)
+    assert made.explained <= 1
+
+
+def test_progress_is_what_was_recommended_then():
+    result = meseta.maximize(hills, {"x": (0.0, 1.0), "y": (0.0, 1.0)}, noise=NOISE, budget=7,
+                             progress=False)  # fmt: skip
+    told_then = progress(Subject(result.optimizer))
+    assert told_then.evaluations == tuple(range(1, 8))
+    assert told_then.best[-1].mean == result.mean
+    assert told_then.params[-1] == result.params
+    again = progress(Subject(result.optimizer.with_trials(result.trials)), most=3)
+    assert again.evaluations == (1, 4, 7)
+    assert again.best[-1].mean == pytest.approx(result.mean, rel=1e-3)
+
+
+def test_reports_are_the_same_twice():
+    one = {"noise": {"x": meseta.Normal(0.08)}, "space": {"x": (0.0, 1.0)}}
+
+    def f(p):
+        return hills({**p, "y": 0.0})
+
+    assert report(told(f, 8, **one)) == report(told(f, 8, **one))
+
+
+def test_many_parameters_and_few_values_and_failures():
+    names = [f"p{i}" for i in range(12)]
+    optimizer = meseta.Optimizer(dict.fromkeys(names, (0.0, 1.0)), meseta.Normal(0.05))
+    for i in range(4):
+        params = optimizer.ask()
+        optimizer.tell(params, None if i == 1 else sum(params.values()))
+    optimizer.ask()
+    made = report(optimizer)
+    assert (made.complete, made.failed, made.pending) == (3, 1, 1)
+    assert len(made.landscape.slices) == 12
+    assert len(made.landscape.maps) + made.landscape.left_out == 66
+    assert len(made.tolerances.each) == 12
+    assert [e.state for e in made.search.evaluations].count("failed") == 1
+    topics = {finding.topic for finding in made.search.findings}
+    assert {"fit", "intervals"} <= topics
+
+
+def test_one_value_is_enough_and_none_is_said():
+    optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, {"x": meseta.Normal(0.1)})
+    made = report(optimizer)
+    assert made.answer is None
+    assert made.landscape is None
+    assert made.search.progress is None
+    optimizer.tell({"x": 0.4}, 1.5)
+    made = report(optimizer)
+    assert made.search.fit is None
+    assert made.answer.robust.perturbed.mean == pytest.approx(1.5, abs=0.5)
+    assert made.search.progress.evaluations == (1,)
+
+
+def test_choices_and_environments():
+    space = {
+        "x": (0.0, 1.0),
+        "kind": meseta.Categorical(["a", "b", "c"]),
+        "heat": (10.0, 30.0),
+        "passes": meseta.Int(1, 4),
+    }
+    noise = {
+        "x": meseta.Normal(0.05),
+        "kind": meseta.Substitution(0.1),
+        "heat": meseta.Environment(meseta.Normal(2.0, mean=20.0)),
+    }
+
+    def f(p):
+        return -((p["x"] - 0.5) ** 2) + {"a": 0, "b": 0.3, "c": 0.1}[p["kind"]] + p["heat"] / 100
+
+    made = report(told(f, 10, noise, space=space), Terms(units={"heat": "K"}))
+    assert set(made.answer.robust.params) == {"x", "kind", "passes"}
+    each = {t.name: t for t in made.tolerances.each}
+    assert set(each) == {"x", "kind"}
+    assert each["kind"].law == "another choice with probability 0.1"
+    assert each["kind"].std is None
+    assert each["kind"].slope is None
+    assert each["kind"].best[0].mean > each["kind"].best[-1].mean  # confusion costs
+    assert {s.axis.name: s.axis.scale for s in made.landscape.slices} == {
+        "x": "linear",
+        "kind": "choices",
+        "passes": "linear",
+    }
+    words = dict(made.noise)
+    assert words["heat"] == "environment: normal, standard deviation 2 K, +20 on average"
+    assert words["kind"] == "another choice with probability 0.1"
+
+
+def test_laws_in_words():
+    for law, words in (
+        (meseta.Normal(0.1), "normal, standard deviation 0.1 mm"),
+        (meseta.Normal(0.05, relative=True), "normal, standard deviation 5 % of the value"),
+        (meseta.Uniform(0.2, mean=0.1), "uniform, ± 0.2 mm, +0.1 on average"),
+        (meseta.LogNormal(0.1), "log-normal, about 10 % up or down"),
+        (meseta.Normal(lambda x: 0.1 * x), "normal, of a width that depends on the value"),
+        (
+            meseta.TruncatedNormal(0.1, -0.2, 0.2),
+            "normal, standard deviation 0.1 mm, cut off at -0.2 and 0.2 mm",
+        ),
+        (meseta.Laplace(0.1), "Laplace(0.1)"),
+    ):
+        assert law_in_words(law, "mm") == words
+    sample = meseta.Empirical([0.01 * i for i in range(200)])
+    assert len(law_in_words(sample)) <= 120
+
+
+def test_noise_that_is_shared_is_said_once():
+    noise = {("x", "y"): meseta.Shared(meseta.Normal(0.05)), "x": meseta.Normal(0.02)}
+    subject = Subject(told(noise=noise))
+    assert [who for who, _ in noise_in_words(subject, Terms())] == ["x", "x, y"]
+    made = tolerances(subject, Terms())
+    assert {t.name: t.law for t in made.each} == {
+        "x": "normal, standard deviation 0.02; together, Shared(Normal(0.05), loads=(1.0, 1.0))",
+        "y": "together, Shared(Normal(0.05), loads=(1.0, 1.0))",
+    }
+    (remark,) = made.joint
+    assert remark.startswith("The noise of x, y moves them together")
+
+
+def test_findings_name_what_was_repaired_and_what_is_doubtful():
+    def texts(optimizer):
+        fit = leave_one_out(Subject(optimizer))
+        return [(f.level, f.topic) for f in findings(Subject(optimizer), fit.covered)]
+
+    wide = told(noise={"x": meseta.Normal(2.0)}, num=6)
+    assert ("warning", "noise") in texts(wide)
+    rising = told(lambda p: p["x"], num=12)
+    assert ("note", "range") in texts(rising)
+    entropy = told(num=12, method="nes-ep")
+    assert any(topic == "expectation propagation" for _, topic in texts(entropy))
+    rejecting = told(num=6, method="nes-rs")
+    assert any(topic == "rejection sampling" for _, topic in texts(rejecting))
+    subject = Subject(told(num=12))
+    assert ("warning", "intervals") in [(f.level, f.topic) for f in findings(subject, 0.5)]
+
+
+def test_deviations_are_there_where_designs_were_carried_out_otherwise():
+    optimizer = meseta.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, {"x": meseta.Normal(0.02)})
+    for i in range(6):
+        params = optimizer.ask()
+        done = {**params, "x": params["x"] + 0.05 * (-1) ** i}
+        optimizer.tell(done, hills(done), trial=i)
+    (each,) = search(Subject(optimizer)).deviations
+    assert each.name == "x"
+    assert each.pairs == 6
+    assert each.std == pytest.approx(0.05)
+    assert each.ratio == pytest.approx(2.5)
+
+
+def a_study(num, **settings):
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(**settings)
+    for i in range(num):
+        trial = study.ask({"value": optuna.distributions.FloatDistribution(0.0, 1.0),
+                           "kind": optuna.distributions.CategoricalDistribution([None, (1, 2)]),
+                           "only": optuna.distributions.IntDistribution(3, 3)})  # fmt: skip
+        if i % 4 == 1:
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+        else:
+            study.tell(trial, math.sin(5 * trial.params["value"]))
+    return study
+
+
+@pytest.mark.filterwarnings("ignore:Choices for a categorical")
+def test_studies_are_reported_in_their_own_terms():
+    study = a_study(12, direction="maximize", sampler=optuna.samplers.RandomSampler(1))
+    study.ask()  # runs, its design unknown
+    made = study_report(study, StudyModel({"value": meseta.Normal(0.1)}), Terms())
+    assert set(made.answer.robust.params) == {"value", "kind", "only"}
+    assert made.answer.robust.params["only"] == 3
+    assert made.tolerances.each[0].name == "value"
+    assert [e.number for e in made.search.evaluations] == list(range(12))
+    assert (made.complete, made.failed) == (9, 3)
+    axes = {s.axis.name: s.axis for s in made.landscape.slices}
+    assert axes["kind"].values == (None, (1, 2))
+    assert made.search.fit.numbers == (0, 2, 3, 4, 6, 7, 8, 10, 11)
+
+
+def test_studies_without_a_value_say_so():
+    made = study_report(optuna.create_study(direction="maximize"), StudyModel(None), Terms())
+    assert made.answer is None
+    assert made.parameters == ()
+    study = optuna.create_study()
+    study.tell(
+        study.ask({"x": optuna.distributions.FloatDistribution(0, 1)}),
+        state=optuna.trial.TrialState.FAIL,
+    )
+    made = study_report(study, StudyModel(None), Terms())
+    assert (made.failed, made.maximize) == (1, False)
+    assert made.search.evaluations[0].state == "failed"

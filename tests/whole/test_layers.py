@@ -1,0 +1,70 @@
+"""Imports point one way: a layer that imports a higher one fails here."""
+
+import ast
+from pathlib import Path
+
+import meseta
+
+PACKAGE = Path(meseta.__file__).parent
+# Lowest first; modules of one rank do not import each other.
+RANKS = [
+    {"boundary"},
+    {"nes_plain", "noise"},
+    {"space"},
+    {"kernels", "problems"},
+    {"gp", "inference"},
+    {"acquisition"},
+    {"optimizer"},
+    {"report"},
+    {"integrations", "run"},
+    {"bench", "study"},
+    {"cli"},
+]
+RANK = {name: rank for rank, names in enumerate(RANKS) for name in names}
+
+
+def imported(path):
+    """Names of the top-level modules of meseta that a file imports, at any depth of its code."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            assert node.level == 0, f"{path} imports relatively"
+            names = [node.module]
+            if node.module == "meseta":
+                names = [f"meseta.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        for name in names:
+            parts = name.split(".")
+            if parts[0] == "meseta" and len(parts) > 1:
+                yield parts[1]
+
+
+def module_of(path):
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def test_every_module_has_a_rank():
+    modules = {module_of(path) for path in PACKAGE.rglob("*.py")} - {"__init__"}
+    assert modules <= set(RANK), f"give {modules - set(RANK)} a place in the order of the layers"
+
+
+def test_no_layer_imports_a_higher_one_or_a_neighbour():
+    wrong = [
+        f"{path.relative_to(PACKAGE)} imports {target}"
+        for path in PACKAGE.rglob("*.py")
+        if module_of(path) != "__init__"
+        for target in imported(path)
+        if target != module_of(path) and RANK[target] >= RANK[module_of(path)]
+    ]
+    assert not wrong
+
+
+def test_only_public_names_of_dependencies_are_imported():
+    private = []
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                parts = [*node.module.split("."), *(alias.name for alias in node.names)]
+                private += [f"{path}: {p}" for p in parts if p.startswith("_") and p[1] != "_"]
+    assert not private
