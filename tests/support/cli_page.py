@@ -1,4 +1,4 @@
-"""The page docs/reference/cli.md, from the command line itself: `python tests/support/cli_page.py`."""
+"""Writes docs/reference/cli.md from the command line: `python tests/support/cli_page.py`."""
 
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "reference" / "cli.md"
 INTRODUCTION = """\
 # Command line
 
-Written by `python tests/support/cli_page.py` from what `--help` says. What the commands are for, and how
-they end:
+Written by `python tests/support/cli_page.py` from what `--help` says. What the commands are for,
+and how they end:
 [Studies from the command line](../command-line.md), [The experiments](../bench.md).
 
 `meseta --version` shows the version.
