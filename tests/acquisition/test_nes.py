@@ -23,7 +23,7 @@ from gp_models import (
     unit_box,
 )
 from meseta import Normal, Uniform, nes_plain
-from meseta.acquisition import NoisyInputEntropySearch
+from meseta.integrations.botorch import NoisyInputEntropySearch
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "nes_ep_cases.json").read_text())["cases"]
 

@@ -30,13 +30,11 @@ from meseta import (
     Uniform,
     methods,
 )
-from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.gp.paths import sample_paths
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate, recommend, suggest
 from meseta.kernels import StationaryKernel, smooth
 from meseta.noise import Independent, Joint, Placed
 from meseta.noise.panels import composite, panels
-from meseta.optimizer.recommend import recommend
-from meseta.optimizer.suggest import suggest
 from meseta.space.named_noise import read_noise
 from meseta.space.space import Space
 

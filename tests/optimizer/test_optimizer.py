@@ -14,8 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 
 import meseta.optimizer.ask_tell
 from meseta import Int, Normal, Optimizer, Uniform
-from meseta.gp import RobustPosterior, fit_surrogate
-from meseta.optimizer.recommend import nominal, recommend
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate, nominal, recommend
 from meseta.space.initial import default_num
 from meseta.space.sobol import sobol_sequence
 from meseta.space.space import Space
@@ -197,7 +196,6 @@ def test_the_surrogate_is_fitted_once_per_set_of_data_and_starts_warm(monkeypatc
         return fit_surrogate(*args, **options)
 
     monkeypatch.setattr(meseta.optimizer.ask_tell, "fit_surrogate", counted)
-    monkeypatch.setattr("meseta.optimizer.suggest.fit_surrogate", counted)
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.recommend()
     optimizer.nominal()
@@ -209,6 +207,20 @@ def test_the_surrogate_is_fitted_once_per_set_of_data_and_starts_warm(monkeypatc
     optimizer.recommend()
     assert len(fits) == 2
     assert fits[1] is optimizer.info.fit.hyperparameters
+
+
+def test_a_fit_has_one_posterior_for_the_method_the_recommendation_and_the_report(monkeypatch):
+    made = []
+    real = meseta.optimizer.fitted.joint_posterior
+    monkeypatch.setattr(
+        meseta.optimizer.fitted, "joint_posterior", lambda *a: made.append(a) or real(*a)
+    )
+    optimizer = told([0.0, 1.0, 0.5])
+    optimizer.recommend()
+    optimizer.nominal()
+    optimizer.ask(2)
+    optimizer.posterior.joint(torch.tensor([[0.5]], dtype=torch.double))
+    assert len(made) == 1
 
 
 def test_many_points_at_once_do_not_place_every_trial_again_for_each(monkeypatch):
@@ -228,10 +240,10 @@ def test_a_batch_that_fails_leaves_nothing_pending(monkeypatch):
     run(optimizer, wave, 1)
     real = meseta.optimizer.ask_tell.suggest
 
-    def once(*args, **options):
-        if options["X_pending"] is not None:
+    def once(posterior, domain, prepare, stream, pending, held):
+        if len(pending):
             raise KeyboardInterrupt
-        return real(*args, **options)
+        return real(posterior, domain, prepare, stream, pending, held)
 
     monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", once)
     with pytest.raises(KeyboardInterrupt):
@@ -252,7 +264,8 @@ def test_a_point_is_never_beside_a_pending_or_failed_one(monkeypatch):
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.tell({"x": 0.25}, None)
     insist = torch.tensor([0.25 + 1e-5], dtype=torch.double)
-    monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", lambda *_, **__: (insist, None))
+    real = meseta.optimizer.ask_tell.suggest
+    monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", lambda *a: (insist, *real(*a)[1:]))
     points = [point["x"] for point in optimizer.ask(5)]
     assert {trial.origin for trial in optimizer.trials[-5:]} == {"space-filling"}
     points = sorted([*points, 0.25])

@@ -195,8 +195,8 @@ def test_the_acquisition_is_that_of_the_next_point_and_asking_disturbs_nothing()
     assert len(optimizer.trials) == 16
     asked = optimizer.ask()
     assert view.next_point.params == asked
-    x = torch.tensor(view.next_point.axis.values, dtype=torch.double)[:, None, None]
-    expected = optimizer.info.acquisition(x).tolist()
+    x = torch.tensor(view.next_point.axis.values, dtype=torch.double)[:, None]
+    expected = optimizer.info.acquisition.value(x).tolist()
     assert view.next_point.acquisition == pytest.approx(expected)
     assert view.maps == ()
     assert view.slices[0].exact

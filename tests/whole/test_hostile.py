@@ -10,10 +10,13 @@ from hypothesis import strategies as st
 from gp_models import kernel, log_uniform, model, normal, tensor, uniform, unit_box
 from hostile_states import STATES, data
 from meseta import Normal, Optimizer, Uniform
-from meseta.acquisition import NoisyInputEntropySearch
-from meseta.gp import RobustPosterior
-from meseta.optimizer.recommend import nominal, recommend
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch import (
+    NoisyInputEntropySearch,
+    RobustPosterior,
+    nominal,
+    recommend,
+    suggest,
+)
 
 LAWS = [Normal(0.1), Uniform(0.1), Normal(1e-9), Normal(1e3), Uniform(1e-9), Uniform(1e3)]
 

@@ -9,9 +9,12 @@ from gpytorch.means import LinearMean
 
 from gp_models import kernel, model, normal, random_model, tensor, uniform, unit_box
 from meseta import Normal, Uniform
-from meseta.acquisition import NoisyInputEntropySearch
-from meseta.gp import RobustPosterior, fit_surrogate
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch import (
+    NoisyInputEntropySearch,
+    RobustPosterior,
+    fit_surrogate,
+    suggest,
+)
 
 X, Y = uniform(6, 2, seed=0), normal(6, seed=1)
 GOOD = random_model(0, 2, 6)

@@ -18,19 +18,23 @@ from test_maxima import on_grid, paths_of
 from test_truncated import BETA, exact, exact_truncation
 from torch.testing import assert_close
 
-from meseta.acquisition import NoisyInputEntropySearch
-from meseta.gp import RobustModel, RobustPosterior, fit_surrogate
 from meseta.gp.joint import condition
 from meseta.gp.maxima import maximize_paths
 from meseta.gp.paths import sample_paths
 from meseta.inference import expectation_propagation, truncate_above
 from meseta.inference.truncated import standard_truncation
+from meseta.integrations.botorch import (
+    NoisyInputEntropySearch,
+    RobustModel,
+    RobustPosterior,
+    fit_surrogate,
+    recommend,
+    suggest,
+)
 from meseta.kernels import StationaryKernel, smooth
 from meseta.nes_plain import truncate_by_ep
 from meseta.noise import Normal, Uniform
 from meseta.noise.law import read_width
-from meseta.optimizer.recommend import recommend
-from meseta.optimizer.suggest import suggest
 from meseta.space.ascent import ascend
 from quadrature_reference import LENGTHSCALE, kappa, smoothed
 

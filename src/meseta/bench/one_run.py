@@ -24,8 +24,7 @@ from meseta.bench.records import PARTS, RunRecord, failed
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
 from meseta.gp.known import known_surrogate
 from meseta.gp.robust import RobustPosterior
-from meseta.optimizer.recommend import recommend
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch.loop import recommend, suggest
 from meseta.problems import Problem, get, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
 

@@ -3,29 +3,27 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args, overload
+from typing import TYPE_CHECKING, Literal, get_args, overload
 
 import torch
-from botorch.models import SingleTaskGP
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.acquisition.methods import DEFAULT_METHOD
 from meseta.boundary import read_count, read_number, read_value, unknown
-from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
+from meseta.gp.fit import Hyperparameters, Prior, fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
 from meseta.optimizer.deviations import deviations
+from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import columns, history
-from meseta.optimizer.recommend import Optimum
-from meseta.optimizer.recommend import nominal as nominal_optimum
-from meseta.optimizer.recommend import recommend as robust_optimum
+from meseta.optimizer.recommend import nominal_optimum, robust_optimum
 from meseta.optimizer.record import Origin, Recommendation, Record, Trial
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
-from meseta.optimizer.suggest import SuggestInfo, suggest
+from meseta.optimizer.suggest import SuggestInfo, stream_of, suggest
 from meseta.space.environments import Environments
 from meseta.space.initial import Initial, read_initial, spread_points
 from meseta.space.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
@@ -44,14 +42,6 @@ RECOGNISED = 1e-2
 SEEDS = 2**63 - 1  # as many as random generators take
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
 BLOCK = 128  # points of the sequence that are computed in one go
-
-
-class Fitted(NamedTuple):
-    """What the values told so far say; of -f where f is minimised."""
-
-    model: SingleTaskGP
-    info: FitInfo
-    posterior: RobustPosterior
 
 
 class Optimizer:
@@ -164,16 +154,16 @@ class Optimizer:
                     f"there is no value yet to go by ({self._progress()}); "
                     "tell the value of at least one point first"
                 )
+            law = self.law
             model, info = fit_surrogate(
                 *self._data(),
-                self.space.bounds,
-                self.noise,
+                self.space.cube.bounds,
+                in_cube(law, self.space),
                 prior=self.prior,
                 noise_variance=self.noise_variance,
                 previous=self._previous,
             )
-            posterior = RobustPosterior.from_model(model, self.noise, self.space.bounds)
-            self._fitted = Fitted(model, info, posterior)
+            self._fitted = Fitted(self.space, law, model, info)
         return self._fitted
 
     @overload
@@ -247,24 +237,22 @@ class Optimizer:
 
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""
-        optimum = robust_optimum(
-            self.fitted.posterior,
-            self.space.domain,
+        x = robust_optimum(
+            self.fitted.core,
+            self.space.cube,
             method=self.method,
             options=self.options,
             seed=self.seed,
             held=self.environments.typical(),
         )
-        best = self._in_user_sign(optimum)
+        best = self._valued(x)
         self._record = self._record.with_best(best)
         return replace(best, params=dict(best.params))
 
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
-        posterior, held = self.fitted.posterior, self.environments.typical()
-        return self._in_user_sign(
-            nominal_optimum(posterior, self.space.domain, seed=self.seed, held=held)
-        )
+        core, held = self.fitted.core, self.environments.typical()
+        return self._valued(nominal_optimum(core, self.space.cube, seed=self.seed, held=held))
 
     def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
         """What a design becomes in use, n times: to evaluate it as it will be.
@@ -323,7 +311,7 @@ class Optimizer:
         designs: list[Design] = []
         for index in range(len(trials), len(trials) + num):
             params = self._free_point(index, busy, known)
-            row = torch.tensor(self.space.to_columns(params), dtype=torch.double)
+            row = self.space.to_cube(params)
             busy.add(row)
             known.add(row)
             designs.append(params)
@@ -333,7 +321,7 @@ class Optimizer:
         other: Design | None = None
         for params in self._sequence(index):
             if self._is_apart(params, busy.rows):
-                if not self.space.domain.discrete or self._is_apart(params, known.rows):
+                if not self.space.cube.discrete or self._is_apart(params, known.rows):
                     return params
                 other = other or params
         return other or params
@@ -341,10 +329,10 @@ class Optimizer:
     def _sequence(self, first: int) -> Iterator[Design]:
         """Points spread over the box from number `first` on; then all designs, if these are few."""
         for index in range(first, first + ATTEMPTS):
-            yield self.space.to_params(self._spread_point(index))
-        domain = self.space.domain
-        if domain.finite and domain.combinations <= ATTEMPTS:
-            yield from map(self.space.to_params, domain.every())
+            yield self.space.from_cube(self._spread_point(index))
+        cube = self.space.cube
+        if cube.finite and cube.combinations <= ATTEMPTS:
+            yield from map(self.space.from_cube, cube.every())
 
     def _spread_point(self, index: int) -> Float[Tensor, " d"]:
         """Point number `index` of the sequence; a block of it is kept."""
@@ -355,30 +343,28 @@ class Optimizer:
         return self._block[1][place]
 
     def _suggest(self) -> Design:
-        busy, domain, fitted = self._points(self._record.busy), self.space.domain, None
-        if methods.get(self.method).prepare is not None:
-            model, info, _ = self.fitted
-            fitted = model, info
-            # Only here, and not where a fit is made: so a fit starts from the same
-            # hyper-parameters whether or not somebody asked for a recommendation before.
-            self._previous = info.hyperparameters
-        generator = torch.Generator().manual_seed(self.seed + len(self._record.trials))
-        x, self.info = suggest(
-            *self._data(),
-            domain,
-            self.noise,
-            method=self.method,
-            options=self.options,
-            seed=self.seed,
-            X_pending=busy if len(busy) else None,
-            prior=self.prior,
-            noise_variance=self.noise_variance,
-            fitted=fitted,
-            held=self.environments.drawn(generator),
-        )
-        return self.space.to_params(domain.snap(x))
+        """The next point of the method."""
+        cube, number = self.space.cube, len(self._record.trials)
+        generator = torch.Generator().manual_seed(self.seed + number)
+        held = self.environments.drawn(generator)
+        prepare = methods.prepare(self.method, self.options)
+        if prepare is None:
+            self.info = SuggestInfo()
+            x = cube.sobol_sequence(number, 1, self.seed)[0]
+            return self.space.from_cube(x if held is None else held.put(x))
+        fitted, pending = self.fitted, self._points(self._record.busy)
+        # Only here, and not where a fit is made: so a fit starts from the same
+        # hyper-parameters whether or not somebody asked for a recommendation before.
+        self._previous = fitted.info.hyperparameters
+        stream = stream_of(self.seed, number)
+        x, prepared, maximize = suggest(fitted.core, cube, prepare, stream, pending, held)
+        recorded = prepared.info.raw(fitted.posterior.units)
+        error = fitted.core.kernel.error
+        self.info = SuggestInfo(fitted.info, prepared, recorded, error, maximize)
+        return self.space.from_cube(x)
 
     def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+        """Rows of the unit cube, and what is maximised there."""
         complete = self._record.complete
         values = [self._flip(trial.value) for trial in complete if trial.value is not None]
         return self._points(complete), torch.tensor(values, dtype=torch.double)
@@ -411,18 +397,18 @@ class Optimizer:
 
     def _distances(self, rows: Float[Tensor, "n d"], params: Design) -> Float[Tensor, " n"]:
         """From each row: the largest difference in what can be set, see `Space.apart`."""
-        x = torch.tensor(self.space.to_columns(params), dtype=torch.double)
-        apart = self.space.apart(rows, x)
+        apart = self.space.apart(rows, self.space.to_cube(params))
         return apart.masked_fill(~self.environments.settable, 0.0).amax(-1)
 
-    def _in_user_sign(self, optimum: Optimum) -> Recommendation:
-        params = self.space.to_params(optimum.x)
+    def _valued(self, x: Float[Tensor, " d"]) -> Recommendation:
+        """The design at a row of the unit cube, with what the model expects of it."""
+        moments = self.fitted.posterior.joint(self.space.columns(x)[None])
         return Recommendation(
-            self.environments.without(params, tuple(self.environments.variables)),
-            self._flip(optimum.mean),
-            optimum.std,
-            self._flip(optimum.nominal_mean),
-            optimum.nominal_std,
+            self.environments.without(self.space.from_cube(x), tuple(self.environments.variables)),
+            self._flip(float(moments.m_g)),
+            float(moments.v_g.sqrt()),
+            self._flip(float(moments.m_f)),
+            float(moments.v_f.sqrt()),
         )
 
     def _flip(self, value: float) -> float:

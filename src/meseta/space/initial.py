@@ -56,15 +56,15 @@ def default_num(dimension: int) -> int:
 
 def _default_num(space: Space) -> int:
     """No more than there are designs."""
-    num, domain = default_num(space.dimension), space.domain
+    num, domain = default_num(space.dimension), space.cube
     return min(num, domain.combinations) if domain.finite else num
 
 
 def spread_points(
     spread: Spread, space: Space, start: int, num: int, seed: int
 ) -> Float[Tensor, "num d"]:
-    """Points number start, ..., start + num - 1 of the sequence that `seed` gives, in the box."""
-    domain = space.domain
+    """Points number start, ..., start + num - 1 of the sequence of `seed`, in the unit cube."""
+    domain = space.cube
     if spread == "sobol":
         return domain.sobol_sequence(start, num, seed)
     generator = torch.Generator().manual_seed(seed)

@@ -35,17 +35,14 @@ class Answer:
 def answer(subject: Subject) -> Answer:
     """Both optima, compared by the joint posterior: what they have in common cancels."""
     x = torch.cat([subject.x_robust, subject.x_nominal])
-    posterior = subject.optimizer.posterior
-    mean, covariance = posterior.g(x)
-    inside = posterior.units.x_to_model(x)
-    covariance_f = posterior.core.covariance_f(inside, inside) * posterior.units.y_scale**2
-    mean_f = subject.sign * subject.moments(x).m_f
+    core, moments = subject.optimizer.fitted.core, subject.moments(x)
+    square = subject.units.y_scale**2
     return Answer(
         maximize=subject.sign > 0,
         robust=_choice(subject, subject.robust),
         nominal=_choice(subject, subject.nominal),
-        gain=_difference(mean, covariance),
-        price=_difference(mean_f.flip(0), covariance_f),
+        gain=_difference(subject.sign * moments.m_g, core.covariance_g(x, x) * square),
+        price=_difference(subject.sign * moments.m_f.flip(0), core.covariance_f(x, x) * square),
     )
 
 

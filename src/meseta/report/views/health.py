@@ -34,7 +34,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
         *_fit(subject),
         *_intervals(subject, covered),
         *_numerics(subject, info),
-        *_inference(getattr(info.acquisition, "info", None)),
+        *_inference(info.recorded),
         *_ascent(info),
         *_places(subject),
     )
@@ -47,15 +47,14 @@ def _fit(subject: Subject) -> Iterator[Finding]:
             yield Finding("warning", "fit", message)
     else:
         yield Finding("fine", "fit", f"found in {info.iterations} steps, nothing to report")
-    posterior = subject.optimizer.posterior
-    if (num := len(posterior.core.y)) > info.num_fitted:
+    if (num := len(subject.optimizer.fitted.core.y)) > info.num_fitted:
         yield Finding(
             "note",
             "fit",
             f"lengthscales and noise are learned from {info.num_fitted} of the {num} values; "
             "everything else uses them all",
         )
-    noise = math.sqrt(float(posterior.noise_variance))
+    noise = math.sqrt(float(subject.optimizer.posterior.noise_variance))
     yield Finding("fine", "fit", f"repeated evaluations are taken to differ by {noise:.2g} (sd)")
 
 
@@ -81,8 +80,8 @@ def _intervals(subject: Subject, covered: float | None) -> Iterator[Finding]:
 
 
 def _numerics(subject: Subject, info: SuggestInfo) -> Iterator[Finding]:
-    core = subject.optimizer.posterior.core
-    tried = getattr(getattr(info.acquisition, "info", None), "clamped", {})
+    core = subject.optimizer.fitted.core
+    tried = getattr(info.recorded, "clamped", {})
     for name, share in {**tried, **core.clamped.lowest}.items():
         yield Finding(
             "warning",
@@ -97,7 +96,7 @@ def _numerics(subject: Subject, info: SuggestInfo) -> Iterator[Finding]:
             "numerics",
             f"the data are nearly dependent; {jitter:.1g} of the variance was added as noise",
         )
-    error = subject.optimizer.posterior.core.kernel.error
+    error = core.kernel.error
     if error > NOTICEABLE:
         yield Finding(
             "warning",
@@ -143,15 +142,15 @@ def _places(subject: Subject) -> Iterator[Finding]:
         if isinstance(parameter, Categorical):
             continue
         column = subject.optimizer.space.columns_of(name).start
-        low, high = subject.optimizer.space.bounds[:, column].tolist()
         x = float(subject.x_robust[0, column])
-        if min(x - low, high - x) < EDGE * (high - low):
+        if min(x, 1 - x) < EDGE:
             yield Finding(
                 "note",
                 "range",
                 f"the robust optimum is at an end of the range of {subject.name(name)}; a wider "
                 "range may hold a better one",
             )
+        low, high = subject.optimizer.space.bounds[:, column].tolist()
         width = float(subject.law.covariance_matrix[column, column]) ** 0.5
         marginal = subject.law.marginals[column]
         replaced = isinstance(marginal, Placed) and marginal.kind == "replace"

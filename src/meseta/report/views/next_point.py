@@ -39,4 +39,4 @@ def _acquisition(subject: Subject, info: SuggestInfo, values: list[Value]) -> tu
     (name,) = subject.optimizer.space.names
     x = subject.rows([{name: value} for value in values])
     with torch.no_grad():
-        return tuple(info.acquisition(x[:, None, :]).tolist())
+        return tuple(info.acquisition.value(x).tolist())

@@ -6,7 +6,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.noise.perturbed import perturbed
 from meseta.report.views.estimate import Between
 from meseta.report.views.subject import Subject
 from meseta.report.views.terms import Terms
@@ -43,7 +42,7 @@ class OutcomesOfBoth:
 def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
     """At both optima, under the same draws of the noise and of f."""
     robust, nominal = (
-        subject.f_paths(perturbed(subject.law, x.expand(DRAWS, -1), subject.generator(2)))
+        subject.f_paths(subject.perturbed(x, DRAWS, stream=2))
         for x in (subject.x_robust, subject.x_nominal)
     )
     edges = _edges(robust, nominal)

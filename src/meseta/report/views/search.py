@@ -115,8 +115,7 @@ def leave_one_out(subject: Subject) -> LeaveOneOut | None:
     complete = [trial for trial in subject.optimizer.trials if trial.value is not None]
     if len(complete) < 2:
         return None
-    posterior = subject.optimizer.posterior
-    core, units = posterior.core, posterior.units
+    core, units = subject.optimizer.fitted.core, subject.units
     same = torch.eye(len(core.y), dtype=torch.double)
     precision = torch.linalg.solve_triangular(core.L, same, upper=False).square().sum(0)
     mean = subject.sign * units.y_to_raw(core.y - core.alpha / precision)

@@ -9,12 +9,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.joint import JointMoments
+from meseta.gp.joint import JointMoments, JointPosterior
 from meseta.gp.paths import SamplePaths, sample_paths
+from meseta.gp.robust import raw_moments
+from meseta.gp.surrogate import Units
 from meseta.noise import NoiseLaw
+from meseta.noise.perturbed import perturbed
 from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.fitted import in_cube
 from meseta.optimizer.record import Recommendation, Trial
 from meseta.optimizer.suggest import SuggestInfo
+from meseta.report.views.estimate import Estimate
 from meseta.space.parameter import Parameter, Value
 from meseta.space.space import Design
 
@@ -57,8 +62,15 @@ class Subject:
 
     @cached_property
     def law(self) -> NoiseLaw:
-        """Of the whole design, placed on its box."""
+        """Of the whole design, in the units of its columns: as people write it."""
         return self.optimizer.law
+
+    def perturbed(
+        self, x: Float[Tensor, "1 d"], num: int, stream: int, law: NoiseLaw | None = None
+    ) -> Float[Tensor, "num d"]:
+        """Draws of x + xi in the unit cube; the law is that of the optimizer, or another one."""
+        inside = in_cube(self.law if law is None else law, self.optimizer.space)
+        return perturbed(inside, x.expand(num, -1), self.generator(stream))
 
     @cached_property
     def robust(self) -> Recommendation:
@@ -86,8 +98,8 @@ class Subject:
 
     @cached_property
     def paths(self) -> SamplePaths:
-        """Functions that f may be, in the units of the model."""
-        return sample_paths(self.optimizer.posterior.core, PATHS, FEATURES, self.generator(1))
+        """Functions that f may be, over the unit cube."""
+        return sample_paths(self.optimizer.fitted.core, PATHS, FEATURES, self.generator(1))
 
     def number(self, trial: Trial) -> int:
         """Of a trial, to its user."""
@@ -117,32 +129,37 @@ class Subject:
         return torch.Generator().manual_seed((self.optimizer.seed + 7919 * stream) % 2**63)
 
     def rows(self, designs: Sequence[Design]) -> Float[Tensor, "m d"]:
-        """Columns of designs; an environment as it usually is."""
-        space, held = self.optimizer.space, self.optimizer.environments.typical()
-        rows = [
-            [
-                x
-                for name, parameter in space.items()
-                for x in (
-                    parameter.to_columns(design[name])
-                    if name in design
-                    else [low for low, _ in parameter.ends]
-                )
-            ]
-            for design in designs
-        ]
-        x = torch.tensor(rows, dtype=torch.double)
-        return x if held is None else held.put(x)
+        """Rows of designs in the unit cube; an environment as it usually is."""
+        space, environments = self.optimizer.space, self.optimizer.environments
+        variables = tuple(environments.variables)
+        return torch.stack(
+            [space.to_cube(space.read(environments.complete(each, variables))) for each in designs]
+        )
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
-        """Of f and g at each x, in the user's sign."""
-        posterior = self.optimizer.posterior
-        parts = [posterior.joint(chunk) for chunk in x.split(CHUNK)]
-        m_f, v_f, m_g, v_g, c_fg = (torch.cat(column) for column in zip(*parts, strict=True))
+        """Of f and g at rows of the unit cube, in the user's units and sign."""
+        parts = [self.optimizer.fitted.core.moments(chunk) for chunk in x.split(CHUNK)]
+        whole = JointMoments(*(torch.cat(column) for column in zip(*parts, strict=True)))
+        m_f, v_f, m_g, v_g, c_fg = raw_moments(whole, self.units)
         return JointMoments(self.sign * m_f, v_f, self.sign * m_g, v_g, c_fg)
 
+    @property
+    def units(self) -> Units:
+        """From the unit cube and standardised values to the user's units, not to the sign."""
+        return self.optimizer.posterior.units
+
+    def estimate_g(self, core: JointPosterior, x: Float[Tensor, "1 d"]) -> Estimate:
+        """What a posterior over the unit cube says about g(x), in the user's units and sign."""
+        moments = raw_moments(core.moments(x), self.units)
+        return Estimate(self.sign * float(moments.m_g), float(moments.v_g.sqrt()))
+
+    def design_at(self, x: Float[Tensor, "1 d"]) -> Design:
+        """The design at a row of the unit cube, in the optimizer's terms."""
+        environments = self.optimizer.environments
+        params = self.optimizer.space.from_cube(x[0])
+        return environments.without(params, tuple(environments.variables))
+
     def f_paths(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
-        """What f may be at x, jointly; in the user's units and sign."""
-        units = self.optimizer.posterior.units
-        values = [self.paths.f(chunk) for chunk in units.x_to_model(x).split(CHUNK)]
-        return self.sign * units.y_to_raw(torch.cat(values, dim=-1))
+        """What f may be at rows of the unit cube, jointly; in the user's units and sign."""
+        values = [self.paths.f(chunk) for chunk in x.split(CHUNK)]
+        return self.sign * self.units.y_to_raw(torch.cat(values, dim=-1))

@@ -7,12 +7,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.robust import RobustPosterior
+from meseta.gp.joint import JointPosterior
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
-from meseta.noise.perturbed import perturbed
 from meseta.noise.widened import widened
-from meseta.optimizer.recommend import Optimum, recommend
+from meseta.optimizer.recommend import robust_optimum
+from meseta.optimizer.record import Recommendation
 from meseta.report.views.estimate import Between, Estimate
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
 from meseta.report.views.outcomes import DRAWS, central
@@ -53,7 +53,7 @@ class Tolerances:
 
 def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
     """One for each parameter of the design that is perturbed; None: nothing is."""
-    z = perturbed(subject.law, subject.x_robust.expand(DRAWS, -1), subject.generator(3))
+    z = subject.perturbed(subject.x_robust, DRAWS, stream=3)
     moved = [name for name in subject.design if _moves(subject, name, z)]
     if not moved:
         return None
@@ -70,15 +70,16 @@ def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
 class _Today(NamedTuple):
     """What all tolerances are compared with."""
 
-    best: Optimum
+    best: Recommendation
+    x: Float[Tensor, "1 d"]  # its row in the unit cube
     worth: Float[Tensor, " paths"]  # of f(x* + xi) on average, by each path of f
     z: Float[Tensor, "m d"]  # draws of x* + xi
     variance: Float[Tensor, " paths"]  # of f there
 
 
 def _today(subject: Subject, z: Float[Tensor, "m d"]) -> _Today:
-    best = _best(subject, subject.optimizer.posterior)
-    return _Today(best, _worth(subject, best, subject.law), z, subject.f_paths(z).var(-1))
+    best, x = subject.robust, subject.x_robust
+    return _Today(best, x, _worth(subject, x, subject.law), z, subject.f_paths(z).var(-1))
 
 
 def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
@@ -111,25 +112,24 @@ def _tolerance(
     parameter, outer = subject.parameter(name), subject.name(name)
     column = subject.optimizer.space.columns_of(name).start
     laws = [widened(subject.law, column, factor) for factor in factors]
-    posteriors = [_posterior(subject, law) for law in laws]
-    optima = [
-        today.best if factor == 1.0 else _best(subject, posterior)
-        for factor, posterior in zip(factors, posteriors, strict=True)
+    cores = [subject.optimizer.fitted.core_under(law) for law in laws]
+    rows = [
+        today.x if factor == 1.0 else _best(subject, core)
+        for factor, core in zip(factors, cores, strict=True)
     ]
+    best = [subject.estimate_g(core, x) for core, x in zip(cores, rows, strict=True)]
     choice = isinstance(parameter, Categorical)
     half = factors.index(0.5)
     return Tolerance(
         name=outer,
         law=_words(subject, column, terms.unit_of(outer)),
-        std=None if choice else float(moments_at(subject.law, subject.x_robust)[1][0, column]),
+        std=None if choice else _std(subject, column),
         log=not isinstance(parameter, Categorical) and parameter.log,
         factors=factors,
-        best=tuple(Estimate(subject.sign * best.mean, best.std) for best in optima),
-        params=tuple(_params(subject, best) for best in optima),
-        kept=tuple(
-            float(subject.sign * posterior.joint(subject.x_robust).m_g) for posterior in posteriors
-        ),
-        halving=_gain(subject, optima[half], laws[half], today),
+        best=tuple(best),
+        params=tuple(subject.called(subject.design_at(x)) for x in rows),
+        kept=tuple(subject.estimate_g(core, today.x).mean for core in cores),
+        halving=_gain(subject, best[half], rows[half], laws[half], today),
         slope=None if choice else _slope(subject, name, column),
         share=_share(subject, name, today),
     )
@@ -145,51 +145,46 @@ def _words(subject: Subject, column: int, unit: str) -> str:
     return "; ".join([*([own] if own else []), *parts])
 
 
-def _posterior(subject: Subject, law: NoiseLaw) -> RobustPosterior:
-    optimizer = subject.optimizer
-    return RobustPosterior.from_model(optimizer.fitted.model, law, optimizer.space.bounds)
+def _std(subject: Subject, column: int) -> float:
+    """The standard deviation of the noise at the robust optimum, in the units of the column."""
+    x = subject.optimizer.space.columns(subject.x_robust)
+    return float(moments_at(subject.law, x)[1][0, column])
 
 
-def _best(subject: Subject, posterior: RobustPosterior) -> Optimum:
+def _best(subject: Subject, core: JointPosterior) -> Float[Tensor, "1 d"]:
     optimizer = subject.optimizer
-    return recommend(
-        posterior,
-        optimizer.space.domain,
+    x = robust_optimum(
+        core,
+        optimizer.space.cube,
         method=optimizer.method,
         options=optimizer.options,
         seed=optimizer.seed,
         held=optimizer.environments.typical(),
     )
+    return x[None]
 
 
-def _params(subject: Subject, best: Optimum) -> Design:
-    optimizer = subject.optimizer
-    params = optimizer.space.to_params(best.x)
-    environments = optimizer.environments
-    return subject.called(environments.without(params, tuple(environments.variables)))
-
-
-def _gain(subject: Subject, other: Optimum, law: NoiseLaw, today: _Today) -> Estimate:
+def _gain(
+    subject: Subject, best: Estimate, x: Float[Tensor, "1 d"], law: NoiseLaw, today: _Today
+) -> Estimate:
     """How much better the other optimum is in its noise than today's in today's.
 
     The spread is that over paths of f, under the same draws of the noise.
     """
-    spread = (_worth(subject, other, law) - today.worth).std()
-    return Estimate(other.mean - today.best.mean, float(spread))
+    spread = (_worth(subject, x, law) - today.worth).std()
+    return Estimate(subject.sign * (best.mean - today.best.mean), float(spread))
 
 
-def _worth(subject: Subject, best: Optimum, law: NoiseLaw) -> Float[Tensor, " paths"]:
+def _worth(subject: Subject, x: Float[Tensor, "1 d"], law: NoiseLaw) -> Float[Tensor, " paths"]:
     """By each path of f, over draws of the noise."""
-    z = perturbed(law, best.x.expand(DRAWS, -1), subject.generator(3))
-    return subject.f_paths(z).mean(-1)
+    return subject.f_paths(subject.perturbed(x, DRAWS, stream=3, law=law)).mean(-1)
 
 
 def _slope(subject: Subject, name: str, column: int) -> float:
-    """Of the mean of f at the robust optimum, per unit of the parameter itself."""
-    posterior, parameter = subject.optimizer.posterior, subject.parameter(name)
-    x = posterior.units.x_to_model(subject.x_robust).requires_grad_()
-    (gradient,) = torch.autograd.grad(posterior.core.mean_f(x).sum(), x)
-    raw = gradient[0, column] * posterior.units.y_scale / posterior.units.x_width[column]
+    """The slope of the mean of f at the robust optimum, per unit of the parameter itself."""
+    parameter, x = subject.parameter(name), subject.x_robust.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(subject.optimizer.fitted.core.mean_f(x).sum(), x)
+    raw = gradient[0, column] * subject.units.y_scale / subject.units.x_width[column]
     by_log = not isinstance(parameter, Categorical) and parameter.log
     per_unit = 1 / float(subject.robust.params[name]) if by_log else 1.0
     return subject.sign * float(raw) * per_unit

@@ -60,5 +60,5 @@ def distance(ledger: Ledger, params: dict[str, Any], other: FrozenTrial) -> floa
     space = ledger.space
     if set(space.names) - set(other.params):
         return float("inf")
-    x, z = space.to_tensor(params), space.to_tensor(other.params)
+    x, z = (space.to_cube(space.read(each)) for each in (params, other.params))
     return float(space.apart(x, z).max())
