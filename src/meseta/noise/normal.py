@@ -22,6 +22,7 @@ from meseta.noise.law import (
     wave,
     widths_in_dimension,
 )
+from meseta.noise.words import amount, on_average
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -197,6 +198,16 @@ class Normal:
         common = values - t > 1e-12
         A = sd[:, None] * vectors[:, common] * (values[common] - t).sqrt()
         return Normal(t.sqrt() * self.standard_deviation), A
+
+    def in_words(self, unit: str) -> str:
+        if self.width is not None:
+            return "normal, of a width that depends on the value"
+        if len(self.mean) > 1:
+            widths = ", ".join(f"{std:.3g}" for std in self.standard_deviation.tolist())
+            return f"normal and correlated, standard deviations {widths}"
+        mean, std = self._single()
+        width = amount(std, unit, self.relative)
+        return f"normal, standard deviation {width}{on_average(mean)}"
 
     def _single(self) -> tuple[float, float]:
         return single(self, self.mean), single(self, self.standard_deviation)

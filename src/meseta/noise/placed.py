@@ -13,6 +13,7 @@ from torch.autograd.function import once_differentiable
 from meseta.noise.law import OneDimensional, unscented
 from meseta.noise.normal import Normal
 from meseta.noise.sums import Sum
+from meseta.noise.words import law_in_words
 
 Kind = Literal["shift", "relative", "multiply", "width", "replace"]
 Edge = Literal["allow", "clip", "reflect", "truncate"]
@@ -47,6 +48,13 @@ class Placed:
     log: bool = False
     offset: float = 0.0
     unit: float = 1.0
+
+    def in_words(self, unit: str) -> str:
+        words = law_in_words(self.law, unit)
+        if self.kind == "replace":
+            return f"environment: {words}"
+        edge = "" if self.edge == "allow" else f", {self.edge} at the ends of the range"
+        return words + edge
 
     @property
     def independent(self) -> bool:

@@ -76,6 +76,12 @@ class Substituted:
     choices: Matrix
     matrix: Matrix
 
+    def in_words(self, unit: str) -> str:
+        rows = torch.tensor(self.matrix, dtype=torch.double)
+        if bool((rows == rows[0]).all()):
+            return "environment: a choice that nobody makes"
+        return f"another choice with probability {float(1 - rows.diagonal().mean()):.3g}"
+
     @property
     def independent(self) -> bool:
         return False

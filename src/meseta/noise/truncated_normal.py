@@ -16,6 +16,7 @@ from meseta.noise.arguments import Number, read_positive
 from meseta.noise.law import wave
 from meseta.noise.panels import Panels, composite, panels, wave_over_panels
 from meseta.noise.scalar import ScalarLaw
+from meseta.noise.words import amount
 
 ROOT = math.sqrt(math.pi / 2)
 LOG_ROOT = math.log(2 * math.pi) / 2
@@ -57,6 +58,10 @@ class TruncatedNormal(ScalarLaw):
         low, high = (x if math.isfinite(x) else f"float('{x}')" for x in (self.low, self.high))
         mean = f", mean={self.bias}" if self.bias else ""
         return f"TruncatedNormal({self.std}, {low}, {high}{mean})"
+
+    def in_words(self, unit: str) -> str:
+        limits = f"{self.low:.4g} and {amount(self.high, unit)}"
+        return f"normal, standard deviation {amount(self.std, unit)}, cut off at {limits}"
 
     @cached_property
     def _window(self) -> tuple[float, float, float]:
