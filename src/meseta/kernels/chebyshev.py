@@ -18,7 +18,7 @@ from meseta.noise.places import HALF_WAVES
 # Coefficients below this share of the largest, times their number, are rounding.
 ROUNDING = 1e-15
 FIRST_LOOK = 24  # values of a smooth function that may be enough to interpolate it
-MOST = 1024  # values that are looked at, at most
+MOST = 1024  # values of a function, at most
 SETTLED = 1e-7  # what is left of a function that is smooth but for its rounding
 LEGENDRE = 24  # Legendre polynomials that stand for HALF_WAVES half-waves of a polynomial to 1e-14
 FEW = 48  # polynomials that are averaged one by one
@@ -40,7 +40,7 @@ class Table:
         return chebyshev(unit, self.coefficients.shape[-2]) @ self.coefficients
 
     def times(self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING) -> "Table":
-        """Of lower degree where M is smooth."""
+        """The functions times M, as polynomials of lower degree where that is enough."""
         return Table(self.span, trimmed(self.coefficients @ M, accuracy))
 
 
@@ -53,8 +53,8 @@ def interpolated(
 ) -> tuple[Table, float]:
     """h, a smooth function of a column of x, and the last coefficients over the largest.
 
-    Twice as many values are looked at until the last quarter of the coefficients is rounding, or
-    does not get smaller any more: then it is the rounding of h.
+    The number of values is doubled until the last quarter of the coefficients is rounding, or does
+    not get smaller any more: then it is the rounding of h.
     """
     num, before = min(first, most), math.inf
     while True:
@@ -71,7 +71,7 @@ def interpolated(
 def trimmed(
     coefficients: Float[Tensor, "*batch s r"], accuracy: float = ROUNDING
 ) -> Float[Tensor, "*batch t r"]:
-    """Without the last rows, if they are no more than rounding."""
+    """The coefficients without the last rows that are only rounding."""
     if not coefficients.numel():
         return coefficients
     height = coefficients.detach().abs().amax(-1).reshape(-1, coefficients.shape[-2]).amax(0)
@@ -129,10 +129,10 @@ def from_unit(x: Tensor, interval: Interval) -> Tensor:
 
 
 def averages(z: Tensor, weights: Tensor, zone: Interval, size: int) -> Float[Tensor, "m r"]:
-    """E T_k(z) for k < size; places beyond the zone do not count.
+    """E T_k(z) for k < size; places outside the zone do not count.
 
-    Where there are many, T_k is a sum of Legendre polynomials on each of a few panels, and those
-    are averaged: the cost does not grow with size times the number of places.
+    With more than FEW polynomials, T_k is a sum of Legendre polynomials on each of a few panels,
+    and those are averaged: the cost does not grow with size times the number of places.
     """
     unit = to_unit(z, zone)
     weights = torch.where(unit.abs() <= 1 + 1e-9, weights, 0.0)
@@ -160,7 +160,7 @@ def averages(z: Tensor, weights: Tensor, zone: Interval, size: int) -> Float[Ten
 
 
 def _turns(panels: int) -> Float[Tensor, " ends"]:
-    """Ends of panels of [-1, 1] on which T_k has as many zeros on each."""
+    """Ends of panels of [-1, 1] that all have the same number of zeros of T_k."""
     return -(math.pi * torch.linspace(0, 1, panels + 1, dtype=torch.double)).cos()
 
 

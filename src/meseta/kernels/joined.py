@@ -179,7 +179,7 @@ def _tilted(
 
 
 def _by_pairs(delta: Tensor, nodes: Tensor, weights: Tensor) -> Tensor:
-    """The same where a product of exponentials would overflow: the nodes lie far apart."""
+    """The sum over nodes pair by pair, for nodes so far apart that a product would overflow."""
     total = torch.zeros_like(delta[..., 0])
     at_once = max(1, CHUNK // max(1, delta.numel()))
     for node, weight in zip(nodes.split(at_once), weights.split(at_once), strict=True):
@@ -189,8 +189,10 @@ def _by_pairs(delta: Tensor, nodes: Tensor, weights: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class JointNodes:
-    """xi is the sum of independent parts, which `bases` smooth in closed form, and of a common
-    part on nodes: the smoother the bases, the fewer nodes are needed."""
+    """Independent parts of xi, which `bases` smooth in closed form, and a common part on nodes.
+
+    The smoother the bases, the fewer nodes are needed. Any kernel will do.
+    """
 
     bases: Factors
     nodes: Rule  # of the common part of xi

@@ -1,4 +1,4 @@
-"""Nodes in place of the terms of a joint law, as many as the kernel asks for."""
+"""Nodes and weights in place of the terms of a joint law, few where the kernel is smooth."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -19,15 +19,15 @@ ORDER = 16  # Gauss-Legendre nodes on a panel of a law
 PIECE = 2.0  # lengthscales that a panel may have
 MOST_PIECES = 512  # panels of one law
 MOST_ALONG = 256  # nodes of one law
-CERTAIN = 1e-6  # an error below this needs no second look
+CERTAIN = 1e-6  # an error bound below this needs no estimate
 WORK = 1e9  # operations that choosing nodes may take
 FREQUENCIES, DESIGNS = 2**12, 32  # at which errors are estimated
 # The weighted residual variance at which points are enough. Its root bounds the error of averages
 # of the worst of all functions; those of covariances are some hundred times smaller.
 ENOUGH = 1e-12
-# The same for nodes whose pairs are looked at, and for the pairs: there are many of them.
+# Larger values for nodes that are paired, and for the pairs, since there are many of them.
 ENOUGH_TO_PAIR, ENOUGH_OF_PAIRS = 1e-9, 1e-7
-# Pairs of nodes among which fewer are looked for, and how many they may be.
+# The most pairs that are compressed, and the most that are left.
 COMPRESSIBLE, MOST_DIFFERENCES = 2**13, 384
 
 Kernel = Callable[[Tensor, Tensor], Tensor]
@@ -42,14 +42,15 @@ class Rule(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a smooth kernel, which matrix products serve, can afford; and any other."""
+    """How many nodes and points a kernel can afford."""
 
     far: float  # lengthscales at which the kernel is 1e-17
-    points: int  # that nodes are chosen from
+    points: int  # among which nodes are chosen
     nodes: int
-    paired: int  # nodes of which all pairs are looked at
+    paired: int  # nodes whose pairs are all considered
 
 
+# The squared exponential is smooth and averaged by matrix products, so it can afford more.
 SMOOTH = Limits(far=9.0, points=2**15, nodes=1024, paired=224)
 ROUGH = Limits(far=21.0, points=2**12, nodes=256, paired=48)
 
@@ -67,7 +68,7 @@ def joint_rules(
     points are the same; `length` is that of a direction in lengthscales.
     """
     limits = SMOOTH if kernel.gaussian else ROUGH
-    # further away from 0 it is too far from every design to tell anything of f there
+    # beyond this distance from 0, f has no covariance with f at any design
     reach = limits.far + float(((span[1] - span[0]) / kernel.lengthscale).norm())
     rules = [
         _along(*_discretised(law, length(direction), reach), direction, smoothness[0])
@@ -81,7 +82,7 @@ def joint_rules(
     paired = Rule(few.nodes, few.weights, rule.error + few.error)
     differences = mirrored_differences(paired, smoothness[1])
     errors = rule.error, 2 * paired.error + differences.error
-    if max(errors) > CERTAIN:  # a bound for the worst of all functions: look closer
+    if max(errors) > CERTAIN:  # the bound holds for the worst of all functions: estimate
         seen = _estimated(kernel, terms, rule, paired, differences, span)
         errors = min(errors[0], seen[0]), min(errors[1], seen[1])
     return (
@@ -146,7 +147,7 @@ def _summed(rules: Sequence[Rule], kernel: Kernel, limits: Limits) -> Rule:
 
 
 def _most(num: int, limits: Limits) -> int:
-    """How many of that many points may be chosen in the time that may be spent."""
+    """How many nodes may be chosen among `num` points within WORK operations."""
     return int(min(limits.nodes, max(32, math.sqrt(WORK / num))))
 
 
@@ -203,7 +204,7 @@ def compressed(
     most: int,
     enough: float = ENOUGH,
 ) -> Rule:
-    """At most `most` of the points that average functions of the kernel's space like all of them.
+    """At most `most` of the points; they average functions of the kernel's space like all of them.
 
     A pivoted Cholesky factorisation of the kernel between the points, until the conditional
     variances of the others, weighted, are rounding; then the weights with the least error for
@@ -235,9 +236,9 @@ def compressed(
 
 
 def mirrored_differences(rule: Rule, kernel: Kernel) -> Rule:
-    """Nodes of xi - xi', xi and xi' independent and on the nodes: half of them, and their mirror.
+    """Nodes of xi - xi' for independent xi and xi' on the nodes: one half, and its mirror image.
 
-    All pairs where there are few, or where fewer points would not do.
+    They are all pairs if those are few, or if fewer points would not be accurate enough.
     """
     nodes, weights = rule.nodes, rule.weights
     first, second = torch.triu_indices(len(nodes), len(nodes), 1)

@@ -1,4 +1,4 @@
-"""Which smoothing goes with a kernel and a law: closed forms, frequencies, a grid, or nodes."""
+"""Chooses the smoothing for a kernel and a noise law: closed form, frequencies, grid or nodes."""
 
 import math
 from collections import defaultdict
@@ -28,8 +28,8 @@ def smooth(
 ) -> SmoothedKernel:
     """The smoothings of `kernel` under `law`, in closed form where there is one.
 
-    `span` holds all designs at which g is looked at (default: the unit cube and as much again on
-    either side); only laws without a closed form need it.
+    `span` holds all designs at which g is evaluated (default: -1 to 2 in each dimension); only laws
+    without a closed form need it.
     """
     d = len(kernel.lengthscale)
     law = law.in_dimension(d)
@@ -88,7 +88,7 @@ def _one_dimension(
 def _joined(
     kernel: StationaryKernel, law: Joint, span: Float[Tensor, "2 d"]
 ) -> Factor | AlongLine | OnNodes:
-    """Dimensions that are moved together."""
+    """The smoothing of dimensions that are moved together."""
     together = terms(law)
     others = len(together.scalars) + len(together.clouds)
     if kernel.gaussian and not others:
@@ -113,7 +113,7 @@ def _node_rules(
     lengthscale: tuple[float, ...],
     span: tuple[tuple[float, ...], ...],
 ) -> tuple[Rule, Rule]:
-    """Nodes of what has no closed form, for kernels with these lengthscales or longer ones."""
+    """Nodes of the terms without a closed form, for these lengthscales or longer ones."""
     together = terms(law)
     lengths = torch.tensor(lengthscale, dtype=torch.double)
     kernel = StationaryKernel(torch.tensor(1.0, dtype=torch.double), shapes, lengths)
@@ -122,7 +122,7 @@ def _node_rules(
         narrow, wide = (whitened(lengths, together.covariance, i) for i in (1, 2))
         bells = partial(_bell, narrow), partial(_bell, wide)
         return joint_rules(kernel, together, bells, lambda s: float(narrow(s[None]).norm()), box)
-    # everything but what is Normal and independent, which has closed forms
+    # all terms but independent Normal noise, which has closed forms
     independent, common = Normal(covariance=together.covariance).split()
     rest = Terms(
         together.mean,
@@ -187,7 +187,7 @@ def _product(bases: Factors, which: str, delta: Tensor) -> Tensor:
 
 
 def _normalised(of_difference: Callable[[Tensor], Tensor]) -> Kernel:
-    """As a kernel between rows of points, 1 where they are the same."""
+    """A function of differences as a kernel between rows of points, 1 where they are the same."""
 
     def kernel(s: Tensor, t: Tensor) -> Tensor:
         delta = s[:, None] - t

@@ -132,7 +132,7 @@ def spectrum(
     shape: Shape, lengthscale: float, law: NoiseLaw, share: float, span: Interval
 ) -> Spectrum:
     """The smoothing of one dimension of the kernel; `span` holds all designs and data."""
-    # few different ones, so that a run finds the rule of its law again when a fit has moved on
+    # rounded to few values, so that the rule of a law is found in the cache after the next fit
     highest = 2 ** (math.ceil(2 * math.log2(shape.highest / lengthscale)) / 2)
     highest = min(highest, MOST_HALF_WAVES / (span[1] - span[0]))
     while True:

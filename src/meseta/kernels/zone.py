@@ -1,4 +1,4 @@
-"""g as a weighted sum of f on a fixed grid: noise that depends on x, on an edge or on a scale.
+"""Noise that depends on x, on an edge or on a scale: g as a weighted sum of f on a fixed grid.
 
 Between r Chebyshev points t of a zone that holds all places that matter, f is interpolated by
 polynomials: g(x) = E f(z(x)) = sum_j lambda_j(x) f(t_j). A sum of values of f is jointly Gaussian
@@ -31,11 +31,11 @@ from meseta.noise.placed import Placed
 
 # Sizes of grids; few different ones, so that their weights can be kept.
 SIZES = (24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)
-# Tails that a zone leaves out; the larger ones when with less it would need too many nodes.
+# Tails that a zone leaves out: the first that does not need too many nodes.
 TAILS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 # Coefficients of the weights, as functions of x, below this share of the largest are rounding.
 ACCURACY = 1e-13
-WAVES_ACCURACY = 1e-11  # of random waves nobody needs to know the last digits
+WAVES_ACCURACY = 1e-11  # random waves do not need the last digits
 CHUNK = 2**21  # nodes of a rule at once: 16 MiB
 
 
@@ -188,7 +188,7 @@ def _size(zone: Interval, lengthscale: float, shape: Shape) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """lambda(x) M, where there is no shorter way."""
+    """lambda(x) M, computed as it stands."""
 
     weights: Weights
     M: Float[Tensor, "*batch r n"]
@@ -221,7 +221,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Tables side by side, from kink to kink."""
+    """lambda(x) by a table for each interval between two kinks."""
 
     tables: tuple[Table, ...]
 

@@ -116,7 +116,7 @@ class Normal:
 
     @property
     def standard_deviation(self) -> Float[Tensor, " d"]:
-        """Of each coordinate alone."""
+        """The standard deviation of each coordinate."""
         if self.std is None:
             return self.covariance_matrix.diagonal().sqrt()
         return torch.tensor(self.std, dtype=torch.double).reshape(-1)
@@ -171,7 +171,7 @@ class Normal:
 
     @property
     def atoms(self) -> tuple[Float[Tensor, " a"], Float[Tensor, " a"]]:
-        """Only noise without width has one, at the mean."""
+        """Noise without width has one atom, at the mean; all other has none."""
         _, std = self._single()
         return no_atoms() if std else (self.mean, torch.ones(1, dtype=torch.double))
 

@@ -1,4 +1,4 @@
-"""What a law of several parameters is made of: independent terms, each of a simple kind."""
+"""A noise law of several parameters as a sum of independent terms of simple kinds."""
 
 from dataclasses import dataclass, field
 from functools import lru_cache

@@ -135,7 +135,7 @@ class Uniform:
 
     @property
     def atoms(self) -> tuple[Float[Tensor, " a"], Float[Tensor, " a"]]:
-        """Only noise without width has one, at the mean."""
+        """Noise without width has one atom, at the mean; all other has none."""
         low, high = self._ends()
         return no_atoms() if low < high else (self.mean, torch.ones(1, dtype=torch.double))
 
