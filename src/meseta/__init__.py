@@ -74,7 +74,7 @@ _HOMES = {
     "Trial": "optimizer.record",
     "maximize": "run",
     "minimize": "run",
-}  # all others are laws of noise
+}  # all others are noise laws
 
 
 _MODULES = {

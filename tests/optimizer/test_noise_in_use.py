@@ -9,6 +9,7 @@ import torch
 from scipy import stats
 
 import meseta
+from declared_laws import untested
 from gp_models import random_model, tensor, uniform, unit_box
 from meseta import (
     Categorical,
@@ -60,6 +61,12 @@ LAWS = {
         {"x": Normal(0.1), "y": Environment(Triangular(low=0.2, high=0.9, mode=0.5))},
         "allow",
     ),
+}
+
+IN_USE = [law for by_name, _ in LAWS.values() for law in by_name.values()]
+LAWS |= {
+    name: ({"x": law}, "allow")
+    for name, law in untested([*IN_USE, LogNormal(0.1)]).items()  # which needs a range above 0
 }
 
 

@@ -321,6 +321,7 @@ def test_laws_in_words():
             "normal, standard deviation 0.1 mm, cut off at -0.2 and 0.2 mm",
         ),
         (meseta.Laplace(0.1), "Laplace(0.1)"),
+        (meseta.Uniform([0.1, 0.2]), "uniform, ± 0.1, 0.2"),
     ):
         assert law_in_words(law, "mm") == words
     sample = meseta.Empirical([0.01 * i for i in range(200)])

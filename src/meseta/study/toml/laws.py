@@ -1,12 +1,13 @@
 """Space and noise of a study, as `Optimizer` takes them; a refusal names its line of the file."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meseta import noise
 from meseta.boundary import unknown
 from meseta.noise import Environment, NoiseLaw, Substitution
+from meseta.noise.catalogue import LAWS
 from meseta.space.named_noise import NamedNoise, Names
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.space.space import Space
@@ -16,29 +17,17 @@ from meseta.study.toml.noise_keys import (
     ChoicesNoise,
     CommonNoise,
     ConfusionNoise,
-    EmpiricalNoise,
     JointEmpiricalNoise,
     JointNoise,
     JointNormalNoise,
-    MixtureNoise,
-    OneNumber,
+    NumberNoise,
 )
 from meseta.study.workers.hand_over import as_text
 
 if TYPE_CHECKING:
     from meseta.study.toml.file import StudyFile
 
-# Their tables have the keys that they have as arguments.
-_LAWS: dict[str, Callable[..., NoiseLaw]] = {
-    "normal": noise.Normal,
-    "uniform": noise.Uniform,
-    "triangular": noise.Triangular,
-    "laplace": noise.Laplace,
-    "student-t": noise.StudentT,
-    "truncated-normal": noise.TruncatedNormal,
-    "log-normal": noise.LogNormal,
-    "discrete": noise.Discrete,
-}
+_DECLARED = {law.name: law for law in LAWS}
 
 
 def build_space(study: "StudyFile") -> Space:
@@ -104,19 +93,21 @@ def _shares(law: ChoicesNoise, table: ParameterTable) -> dict[Any, float]:
     return {by_text[name]: share for name, share in law.shares.items()}
 
 
-def _scalar(law: OneNumber, folder: Path) -> NoiseLaw:
-    if isinstance(law, MixtureNoise):
-        return noise.Mixture([_scalar(member, folder) for member in law.laws], law.weights)
-    if isinstance(law, EmpiricalNoise):
-        samples: Any = law.samples if law.csv is None else _column(law, folder)
-        return noise.Empirical(samples)
-    values = law.model_dump(exclude={"law", "environment", "observed"}, exclude_unset=True)
-    return _LAWS[law.model_dump()["law"]](**values)
+def _scalar(law: NumberNoise, folder: Path) -> NoiseLaw:
+    declared = _DECLARED[law.law]
+    if "csv" in law.values:
+        return noise.Empirical(_column(law.values, folder))
+    kinds = {**declared.required, **declared.optional}
+    values = {
+        key: [_scalar(member, folder) for member in value] if kinds[key] == "laws" else value
+        for key, value in law.values.items()
+    }
+    return declared.load()(**values)
 
 
-def _column(law: EmpiricalNoise, folder: Path) -> list[float]:
-    columns = None if law.column is None else [law.column]
-    return [value for (value,) in read_columns(folder / str(law.csv), columns, 1)]
+def _column(values: Mapping[str, Any], folder: Path) -> list[float]:
+    columns = [values["column"]] if "column" in values else None
+    return [value for (value,) in read_columns(folder / values["csv"], columns, 1)]
 
 
 def _joint(law: JointNoise, folder: Path) -> NoiseLaw:
