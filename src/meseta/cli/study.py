@@ -103,7 +103,7 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
     if csv or as_json:
         _export(path, csv)
         return
-    ledger = _opened(path, reading=True)
+    ledger = _opened(path, reading=True, model=False)
     with failures():
         from meseta.study import show
         from meseta.study.progress import progress
@@ -235,7 +235,7 @@ def tell(
     as_json: Json = False,
 ) -> None:
     """Record what came of an experiment that was asked for."""
-    ledger = _opened(path)
+    ledger = _opened(path, model=False)
     with wrong_use():
         from meseta.study import lab
 
@@ -312,8 +312,12 @@ def _opened(
     reading: bool = False,
     objective: bool = False,
     patient: bool = False,
+    model: bool = True,
 ) -> "Ledger":
-    """The study in the file, checked from top to bottom before anything is touched."""
+    """The study in the file, checked before anything is touched.
+
+    Commands that need no `model` check neither noise nor method, which takes torch and seconds.
+    """
     with wrong_use():
         from meseta.study.toml.file import read_study
 
@@ -323,9 +327,9 @@ def _opened(
                 f"{path} has no [objective], so its trials are carried out by hand: "
                 f"`meseta ask {path}` says what to do next"
             )
-        from meseta.study.toml.check import check
+        from meseta.study.toml.check import check, check_parameters
 
-        check(file)
+        (check if model else check_parameters)(file)
         if objective:
             from meseta.study.workers.objective import check_objective
 

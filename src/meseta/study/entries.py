@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from meseta.boundary import read_number, unknown
-from meseta.space.parameter import Categorical, Value
-from meseta.space.space import Space
+from meseta.space.parameter import Categorical, Parameter, Value
 
 TRIAL, STATE, VALUE, FAILED = "trial", "state", "value", "failed"
 COLUMNS = (TRIAL, STATE, VALUE, FAILED)  # that a CSV file may have besides the parameters
@@ -125,13 +124,13 @@ def read_text_number(what: str, text: str) -> float:
         raise ValueError(f"{what} must be a finite number such as 0.82, got {text!r}") from None
 
 
-def read_values(space: Space, texts: Mapping[str, str]) -> dict[str, Value]:
+def read_values(parameters: Mapping[str, Parameter], texts: Mapping[str, str]) -> dict[str, Value]:
     """Values of some parameters from texts."""
     values: dict[str, Value] = {}
     for name, text in texts.items():
-        if name not in space.names:
-            raise ValueError(unknown("parameter", name, space.names))
-        parameter = space.parameters[space.names.index(name)]
+        if name not in parameters:
+            raise ValueError(unknown("parameter", name, parameters))
+        parameter = parameters[name]
         if isinstance(parameter, Categorical):
             values[name] = _choice(name, parameter, text)
         else:

@@ -47,7 +47,7 @@ def export(path: Path) -> Export:
     study, database = kept_study(file)
     if not note:
         try:
-            note = differences(file, study, distributions_of(file.space()))
+            note = differences(file, study, distributions_of(file.ranges()))
         except StudyError as error:
             note = f"the file cannot be used as it is: {error}"
     return Export(file, trials_of(study, database), note)

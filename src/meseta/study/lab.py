@@ -11,8 +11,6 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import read_value, unknown
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED
-from meseta.space.environments import Environments
-from meseta.space.named_noise import read_environment
 from meseta.space.parameter import Value
 from meseta.study.entries import (
     COLUMNS,
@@ -182,7 +180,7 @@ def spoil(ledger: Ledger, number: int, why: str) -> None:
 
 def value_column(ledger: Ledger, path: Path) -> str:
     """The column of the values: "value", or what the study calls its value."""
-    own, names = ledger.file.value, ledger.space.names
+    own, names = ledger.file.value, ledger.parameters
     if own is None or own in (*names, *COLUMNS):
         return VALUE
     header = column_names(path, [*names, *COLUMNS, own])
@@ -201,13 +199,13 @@ def read_history(ledger: Ledger, path: Path, value: str | None = None) -> Histor
     columns trial, state and failed, which `meseta status --csv` has, may be there; trials that are
     not finished are left out. `value` is the column of the values, see `value_column`.
     """
-    space, column = ledger.space, value_column(ledger, path) if value is None else value
-    if column in (*space.names, TRIAL, STATE, FAILED):
+    names, column = ledger.parameters, value_column(ledger, path) if value is None else value
+    if column in (*names, TRIAL, STATE, FAILED):
         raise ValueError(f"the column of the values cannot be {column!r}; name another by --value")
     usual = _usual(ledger)
     found: list[FrozenTrial] = []
     unfinished = 0
-    for row in read_rows(path, [*space.names, column, TRIAL, STATE, FAILED]):
+    for row in read_rows(path, [*names, column, TRIAL, STATE, FAILED]):
         try:
             cells = row.cells
             state = cells.get(STATE) or _state(cells, column)
@@ -235,12 +233,12 @@ def _historic(
     given = cells.get(column, "")
     if failed and given and given.lower() not in FAILURE:
         raise ValueError(f"the trial is said to have failed, but has the value {given!r}")
-    needed = [name for name in ledger.space.names if not (failed and name in usual)]
+    needed = [name for name in ledger.parameters if not (failed and name in usual)]
     for name in needed if failed else [*needed, column]:
         if not cells.get(name):
-            raise ValueError(f"there is no {name!r}; it must have {[*ledger.space.names, column]}")
-    texts = {name: cells[name] for name in ledger.space.names if cells.get(name)}
-    executed = read_values(ledger.space, texts)
+            raise ValueError(f"there is no {name!r}; it must have {[*ledger.parameters, column]}")
+    texts = {name: cells[name] for name in ledger.parameters if cells.get(name)}
+    executed = read_values(ledger.parameters, texts)
     if failed:
         return _finished(ledger, executed, None, usual, cells.get(FAILED, ""))
     return _finished(ledger, executed, _read_told(repr(column), given), usual)
@@ -266,6 +264,9 @@ def _usual(ledger: Ledger) -> dict[str, Value]:
     """What observed parameters usually are, for failed trials that do not say."""
     if not ledger.file.observed:
         return {}
+    from meseta.space.environments import Environments
+    from meseta.space.named_noise import read_environment
+
     variables = read_environment(ledger.file.noise(), ledger.space)
     usual = Environments(ledger.space, variables).complete({})
     return {name: usual[name] for name in ledger.file.observed}
@@ -278,10 +279,9 @@ def _finished(
     usual: Mapping[str, Value],
     error: str = "",
 ) -> FrozenTrial:
-    space = ledger.space
     nearest: dict[str, Any] = {
         name: parameter.nearest(executed[name]) if name in executed else usual[name]
-        for name, parameter in space.items()
+        for name, parameter in ledger.parameters.items()
     }
     observed = ledger.file.observed
     changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
@@ -304,7 +304,7 @@ def _read_outcome(
     texts: Mapping[str, str],
 ) -> Outcome:
     trial = _asked_for(trials, number)
-    executed = read_values(ledger.space, texts)
+    executed = read_values(ledger.parameters, texts)
     changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
     outcome = Outcome(number, None, {**changed, **observed}, instead=is_given_up(trial))

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import optuna
 from optuna.distributions import (
@@ -18,7 +19,6 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.space.parameter import Categorical, Int, Parameter
-from meseta.space.space import Space
 from meseta.study.database import (
     PatientDatabase,
     Trouble,
@@ -30,6 +30,9 @@ from meseta.study.database import (
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.unchanged import PARAMETERS, Distributions, as_attribute, changes
 from meseta.study.workers.liveness import with_silence
+
+if TYPE_CHECKING:
+    from meseta.space.space import Space
 
 FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
 
@@ -45,8 +48,15 @@ class Ledger:
     file: StudyFile
     study: optuna.Study
     database: PatientDatabase
-    space: Space
+    parameters: Mapping[str, Parameter]
     distributions: Distributions
+
+    @cached_property
+    def space(self) -> "Space":
+        """The parameters as the model takes them; this loads torch."""
+        from meseta.space.space import Space
+
+        return Space(self.parameters)
 
     @property
     def trials(self) -> list[FrozenTrial]:
@@ -55,7 +65,7 @@ class Ledger:
     def settable(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Without what cannot be set, in the order of the file."""
         observed = self.file.observed
-        return {name: params[name] for name in self.space.names if name not in observed}
+        return {name: params[name] for name in self.parameters if name not in observed}
 
     def begin_trial(self, key: str, value: Any) -> int:
         """A trial without a design yet, with an attribute; its number."""
@@ -89,8 +99,8 @@ def open_ledger(
     Where it is opened for `reading`, nothing is written, not even a database. `patience` is how
     many seconds a database that is away is waited for.
     """
-    space = file.space()
-    wanted = distributions_of(space)
+    parameters = file.ranges()
+    wanted = distributions_of(parameters)
     if begin and not reading:
         with storage_failures(file):
             database = _patient(file, open_database(file.storage_url, patience), patience)
@@ -106,7 +116,7 @@ def open_ledger(
     _check_same(file, study, wanted)
     if not reading:
         _keep(study, {FORMAT: NEWEST, PARAMETERS: as_attribute(wanted)})
-    return Ledger(file, study, database, space, wanted)
+    return Ledger(file, study, database, parameters, wanted)
 
 
 def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, PatientDatabase]:
@@ -213,9 +223,9 @@ def _where(file: StudyFile) -> str:
     return url.render_as_string(hide_password=True)
 
 
-def distributions_of(space: Space) -> Distributions:
+def distributions_of(parameters: Mapping[str, Parameter]) -> Distributions:
     """The parameters as Optuna has them."""
-    return {name: _distribution(parameter) for name, parameter in space.items()}
+    return {name: _distribution(parameter) for name, parameter in parameters.items()}
 
 
 def _distribution(parameter: Parameter) -> BaseDistribution:

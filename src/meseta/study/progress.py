@@ -9,8 +9,7 @@ from typing import Any, Literal
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.optuna.attributes import ERROR, VOID
-from meseta.integrations.optuna.study_trials import is_void
+from meseta.integrations.optuna.attributes import ERROR, VOID, is_void
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, INSTEAD_OF, SEEN
 from meseta.study.workers.liveness import is_abandoned, says_nothing

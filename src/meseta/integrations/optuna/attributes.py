@@ -1,4 +1,6 @@
-"""Names of the attributes by which a study says more than Optuna asks for."""
+"""The attributes by which a study says more than Optuna asks for."""
+
+from optuna.trial import FrozenTrial, TrialState
 
 # Of a trial: a dict with the values that were carried out, by name, where they are not the
 # suggested ones. The model learns from these.
@@ -8,3 +10,11 @@ EXECUTED = "meseta:executed"
 VOID = "meseta:void"
 # Of a failed trial: what went wrong, in a sentence.
 ERROR = "meseta:error"
+
+
+def is_void(trial: FrozenTrial) -> bool:
+    """Whether the trial says nothing about its design.
+
+    A value counts, also of a trial that was given up while its worker was about to store it.
+    """
+    return VOID in trial.user_attrs and trial.state != TrialState.COMPLETE

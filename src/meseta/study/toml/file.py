@@ -23,6 +23,7 @@ from meseta.study.workers.hand_over import check_arguments, check_variables
 if TYPE_CHECKING:
     from meseta.noise import Edge
     from meseta.space.named_noise import NamedNoise
+    from meseta.space.parameter import Parameter
     from meseta.space.space import Space
 
 __all__ = ["StudyError", "StudyFile", "read_study"]
@@ -36,7 +37,7 @@ LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV fi
 class StudyFile:
     """A study as its file describes it.
 
-    `space`, `noise` and `edge` are what `Optimizer` takes; they load torch.
+    `space`, `noise` and `edge` are what `Optimizer` takes; the first two load torch.
     """
 
     path: Path  # absolute
@@ -76,11 +77,20 @@ class StudyFile:
         """The parameters that cannot be set even in an experiment."""
         return tuple(name for name, table in self.parameters.items() if table.observed)
 
-    def space(self) -> "Space":
-        """The parameters with their ranges."""
-        from meseta.study.toml.laws import build_space
+    def parameter(self, name: str) -> "Parameter":
+        """One parameter with its range; a StudyError says what is wrong with it."""
+        with self.at(("parameters", name)):
+            return self.parameters[name].parameter()
 
-        return build_space(self)
+    def ranges(self) -> "dict[str, Parameter]":
+        """All parameters, by name."""
+        return {name: self.parameter(name) for name in self.parameters}
+
+    def space(self) -> "Space":
+        """The same as `Optimizer` takes them."""
+        from meseta.space.space import Space
+
+        return Space(self.ranges())
 
     def noise(self) -> "NamedNoise | None":
         """The laws by parameter, and by tuples of them; None: nothing is perturbed."""

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from meseta.boundary import shown
+from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
 from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
 from meseta.study.toml.table import Table, Text, Texts, refusal
@@ -168,6 +169,20 @@ class ParameterTable(Table):
             raise refusal(
                 f"must be greater than low = {self.low:g}, got {self.high:g}; {remedy}", "high"
             )
+
+    def parameter(self) -> Parameter:
+        """The parameter that the table describes; a ValueError says what is wrong with its range.
+
+        torch is not loaded by this.
+        """
+        if self.choices is not None:
+            return Categorical(self.choices)
+        assert self.low is not None
+        assert self.high is not None
+        if self.type == "int":
+            step = 1 if self.step is None else self.step
+            return Int(self.low, self.high, log=self.log, step=step)
+        return Float(self.low, self.high, log=self.log, step=self.step)
 
     @property
     def environment(self) -> bool:
