@@ -16,10 +16,10 @@ from sqlalchemy import create_engine, inspect
 from command_line import typed
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
 from meseta.study import lab as by_hand
-from meseta.study.entries import quoted, unquoted
 from meseta.study.ledger import open_ledger
 from meseta.study.marks import BY_HAND, WORKER
 from meseta.study.progress import kind_of, progress
+from meseta.study.spreadsheet import quoted, unquoted
 from meseta.study.terminal import harmless, one_line
 from meseta.study.toml.file import read_study
 from meseta.study.workers.liveness import this_worker

@@ -8,7 +8,6 @@ nothing to recommend yet, 130 interrupted.
 import json
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -61,7 +60,7 @@ def init(
         stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
     except OSError as error:
         stop(f"{path} cannot be written: {error.strerror}", FAILURE)
-    _echo([f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`"])
+    _echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
 
 
 def run(
@@ -111,18 +110,11 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
         trials = ledger.trials
         now = progress(trials, ledger.file.budget)
         rows = show.trial_data(trials, ledger.file)
-    names = list(ledger.file.parameters)
-    cells = [
-        [row["trial"], row["state"], *(row["params"].get(name) for name in names), row["value"]]
-        for row in rows
-    ]
-    header = ["trial", "state", *(show.headed(ledger.file, name) for name in names), "value"]
-    _echo([*show.progress_lines(ledger.file, now), *(show.table(header, cells) if cells else [])])
-    _echo(
-        f"trial {row['trial']} failed: {row['error'].splitlines()[0]}"
-        for row in rows
-        if row["state"] == "failed" and row["error"]
-    )
+    _echo(show.progress_line(ledger.file, now))
+    _echo(show.trial_table(ledger.file, rows), nl=False)
+    for row in rows:
+        if row["state"] == "failed" and row["error"]:
+            _echo(f"trial {row['trial']} failed: {row['error'].splitlines()[0]}")
 
 
 def _export(path: Path, csv: bool) -> None:
@@ -135,7 +127,7 @@ def _export(path: Path, csv: bool) -> None:
     if found.note:
         say(f"{found.note}. These are the trials as they are stored")
     if csv:
-        _print_csv(found.table())
+        _print_csv(found.csv)
         return
     now = progress(found.trials, found.file.budget)
     _print_json({**show.progress_data(now), "trials": found.rows})
@@ -175,8 +167,8 @@ def report(
             return
         written = page.write(made, target, force=force)
     if made.answer is None:
-        _echo(["nothing has finished yet, and the report says so"])
-    _echo([f"{written} is written: open it in a browser"])
+        _echo("nothing has finished yet, and the report says so")
+    _echo(f"{written} is written: open it in a browser")
     if show:
         typer.launch(written.resolve().as_uri())
 
@@ -201,16 +193,9 @@ def ask(
     if as_json:
         _print_json(show.planned_data(planned))
     elif csv:
-        from meseta.study.entries import quoted
-
-        names = list(planned[0].params)
-        observed = ledger.file.observed
-        blank = [""] * (1 + len(observed))
-        header = ["trial", *names, *observed, "value"]
-        lines = [[each.number, *each.params.values(), *blank] for each in planned]
-        _print_csv([[quoted(cell) for cell in line] for line in (header, *lines)])
+        _print_csv(show.planned_csv(ledger.file, planned))
     else:
-        _echo(show.planned_table(ledger.file, planned))
+        _echo(show.planned_table(ledger.file, planned), nl=False)
 
 
 def tell(
@@ -302,7 +287,7 @@ def _told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
         _print_json({"stored": count, "known": known, **show.progress_data(now)})
     else:
         stored = f"{count} stored" if count != 1 else "stored"
-        _echo([f"{stored}; {show.progress_lines(ledger.file, now)[0]}"])
+        _echo(f"{stored}; {show.progress_line(ledger.file, now)}")
 
 
 def _opened(
@@ -357,9 +342,9 @@ def _report(
         best = None if answer is None else show.answer_data(answer)
         _print_json({**show.progress_data(now), "recommendation": best}, file)
     else:
-        _echo(show.progress_lines(ledger.file, now))
+        _echo(show.progress_line(ledger.file, now))
         if answer is not None:
-            _echo([str(answer)])
+            _echo(str(answer))
     if answer is None and needed:
         stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
 
@@ -414,16 +399,10 @@ def _print_json(data: Any, file: TextIO | None = None) -> None:
     typer.echo(harmless(text), file=file)
 
 
-def _print_csv(lines: list[list[object]]) -> None:
-    import csv
-    import io
-
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    written = text.getvalue()
-    typer.echo(harmless(written) if sys.stdout.isatty() else written, nl=False)
+def _print_csv(text: str) -> None:
+    """Files get what they will be read by; only a terminal could be steered by it."""
+    typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
 
 
-def _echo(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(harmless(line))
+def _echo(text: str, nl: bool = True) -> None:
+    typer.echo(harmless(text), nl=nl)

@@ -6,9 +6,9 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from meseta.study.entries import FAILED, STATE, TRIAL, VALUE, quoted
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
 from meseta.study.show import trial_data
+from meseta.study.spreadsheet import FAILED, STATE, TRIAL, VALUE, written
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
 from meseta.study.toml.mistakes import StudyError
 
@@ -26,16 +26,17 @@ class Export:
         """A dict for each trial that counts."""
         return trial_data(self.trials, self.file)
 
-    def table(self) -> list[list[object]]:
-        """The lines of a CSV file, which `meseta import` takes."""
+    @property
+    def csv(self) -> str:
+        """A CSV file, which `meseta import` takes."""
         rows = self.rows
         found = dict.fromkeys(name for row in rows for name in row["params"])
         names = [*self.file.parameters, *(n for n in found if n not in self.file.parameters)]
-        lines = [[TRIAL, STATE, *names, VALUE, FAILED]]
-        for row in rows:
-            cells = [row["params"].get(name) for name in names]
-            lines.append([row["trial"], row["state"], *cells, row["value"], row["error"]])
-        return [[quoted("" if cell is None else cell) for cell in line] for line in lines]
+        cells = [
+            [row["trial"], row["state"], *map(row["params"].get, names), row["value"], row["error"]]
+            for row in rows
+        ]
+        return written([TRIAL, STATE, *names, VALUE, FAILED], cells)
 
 
 def export(path: Path) -> Export:

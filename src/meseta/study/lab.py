@@ -11,8 +11,14 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import read_value, unknown
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED
+from meseta.optimizer.record import Trial
 from meseta.space.parameter import Value
-from meseta.study.entries import (
+from meseta.study.entries import read_text_number, read_values
+from meseta.study.ledger import Ledger
+from meseta.study.marks import BY_HAND
+from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
+from meseta.study.sampling import FileSampler
+from meseta.study.spreadsheet import (
     COLUMNS,
     FAILED,
     STATE,
@@ -21,27 +27,13 @@ from meseta.study.entries import (
     Row,
     column_names,
     read_rows,
-    read_text_number,
-    read_values,
 )
-from meseta.study.ledger import Ledger
-from meseta.study.marks import BY_HAND
-from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
-from meseta.study.sampling import FileSampler
 from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
 NO_NUMBER = ("nan", "inf", "infinity", "none", "null", "na", "n/a")  # of these we do not guess
 UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
 TOLD_AS_FAILED = "told as failed"
-
-
-@dataclass(frozen=True)
-class Planned:
-    """An experiment to carry out."""
-
-    number: int
-    params: dict[str, Value]
 
 
 @dataclass(frozen=True)
@@ -52,8 +44,6 @@ class Outcome:
     value: float | None
     executed: dict[str, Value]
     error: str = ""
-    # its trial was given up before, so that the value becomes a trial of its own
-    instead: bool = False
 
 
 class Outcomes(NamedTuple):
@@ -70,8 +60,8 @@ class History(NamedTuple):
     unfinished: int
 
 
-def ask(ledger: Ledger, num: int) -> list[Planned]:
-    """The next experiments; they are in hand until they are told.
+def ask(ledger: Ledger, num: int) -> list[Trial]:
+    """The next experiments to carry out; they are in hand until they are told.
 
     Trials begin before their designs are looked for, so that others who ask meanwhile know of them.
     """
@@ -79,19 +69,23 @@ def ask(ledger: Ledger, num: int) -> list[Planned]:
     ledger.study.sampler = sampler
     waiting = sum(trial.state == TrialState.WAITING for trial in ledger.trials)
     queued = [ledger.study.ask(ledger.distributions) for _ in range(min(num, waiting))]
-    planned = [Planned(trial.number, ledger.settable(trial.params)) for trial in queued]
+    planned = [_pending_trial(ledger, trial.number, trial.params) for trial in queued]
     if len(planned) < num:
         numbers = [ledger.begin_trial(BY_HAND, True) for _ in range(num - len(planned))]
         try:
             designs = sampler.complete_designs(ledger.study, numbers)
             for number, params in zip(numbers, designs, strict=True):
                 ledger.set_params(number, params)
-                planned.append(Planned(number, ledger.settable(params)))
+                planned.append(_pending_trial(ledger, number, params))
         except BaseException:
             for number in numbers[len(planned) - len(queued) :]:
                 void(ledger, number, "no design was found for it")
             raise
     return planned
+
+
+def _pending_trial(ledger: Ledger, number: int, params: Mapping[str, Any]) -> Trial:
+    return Trial(number, ledger.settable(params), None, "pending", "method")
 
 
 def read_outcome(
@@ -142,7 +136,7 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
     for outcome in outcomes:
         trial = trials[outcome.number]
         said = {EXECUTED: outcome.executed, ERROR: outcome.error}
-        if outcome.instead:
+        if is_given_up(trial):
             new = {key: each for key, each in said.items() if each}
             keep_instead(ledger, trial, outcome.value, new)
             notes.append(
@@ -307,7 +301,7 @@ def _read_outcome(
     executed = read_values(ledger.parameters, texts)
     changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
-    outcome = Outcome(number, None, {**changed, **observed}, instead=is_given_up(trial))
+    outcome = Outcome(number, None, {**changed, **observed})
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from meseta.study.entries import COLUMNS
+from meseta.study.spreadsheet import COLUMNS
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.lines import Place
 from meseta.study.toml.mistakes import Mistake, StudyError

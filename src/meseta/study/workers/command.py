@@ -25,7 +25,6 @@ from meseta.study.workers.tail import LONGEST, Tail
 
 GRACE = 2.0  # seconds from the request to end to the end
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-running: set["subprocess.Popen[bytes]"] = set()
 
 
 def run_command(objective: CommandObjective, params: Mapping[str, Any], folder: Path) -> Evaluation:
@@ -71,12 +70,6 @@ def find_program(program: str, directory: Path) -> str:
     return str(path)
 
 
-def stop_commands() -> None:
-    """End every program that is running for a trial, whichever thread waits for it."""
-    for process in tuple(running):
-        end(process)
-
-
 def _input(
     objective: CommandObjective, params: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, str], bytes]:
@@ -103,7 +96,6 @@ def _run(
         file.seek(0)
         process = _started(arguments, environment, file, directory)
         try:
-            running.add(process)
             assert process.stdout is not None
             assert process.stderr is not None
             stdout, stderr = Tail(process.stdout), Tail(process.stderr)
@@ -112,7 +104,6 @@ def _run(
             code = None
         finally:  # also what an interrupt leaves, and what the program itself has left behind
             end(process)
-            running.discard(process)
         stdout.finish(GRACE)
         stderr.finish(GRACE)
     return code, stdout, stderr

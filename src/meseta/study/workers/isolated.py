@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed
-from meseta.study.workers.command import described, end, running, termination_as_exit
+from meseta.study.workers.command import described, end, termination_as_exit
 from meseta.study.workers.hand_over import as_json
 
 # Modules are found where this process finds them, whatever was done to its path.
@@ -61,7 +61,6 @@ class Isolated:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
-        running.add(process)
         assert process.stdout is not None
         self._process, self._answers = process, queue.SimpleQueue()
         reader = threading.Thread(
@@ -84,7 +83,6 @@ class Isolated:
         process, self._process = self._process, None
         if process is not None:
             end(process)
-            running.discard(process)
             assert process.stdin is not None
             with suppress(OSError):
                 process.stdin.close()

@@ -5,7 +5,6 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,29 +13,13 @@ from meseta.boundary import described_error, unknown
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.keys import CommandObjective, Objective, PythonObjective
-from meseta.study.workers.command import find_program, run_command, stop_commands
+from meseta.study.workers.command import find_program, run_command
 from meseta.study.workers.isolated import Isolated
 
-__all__ = [
-    "Evaluation",
-    "EvaluationFailed",
-    "check_objective",
-    "evaluate",
-    "load",
-    "stop_commands",
-    "unload",
-]
+__all__ = ["Evaluation", "EvaluationFailed", "check_objective", "load", "unload"]
 
 Params = Mapping[str, Any]
 Evaluate = Callable[[Params], Evaluation]
-
-
-def evaluate(objective: Objective, params: Params, folder: Path | str = ".") -> Evaluation:
-    """The value of one trial, or EvaluationFailed; `folder` is that of the study file.
-
-    A module is loaded the first time. `load` does the same once for many trials.
-    """
-    return _loaded(objective, Path(folder).absolute())(params)
 
 
 def load(objective: Objective, folder: Path | str) -> Evaluate:
@@ -79,9 +62,6 @@ def check_objective(study: StudyFile) -> None:
                     find_program(program, study.folder / (study.objective.directory or "."))
             except EvaluationFailed as error:
                 raise ValueError(error.reason) from None
-
-
-_loaded = lru_cache(maxsize=64)(load)
 
 
 def _call(function: Callable[[dict[str, Any]], object], name: str, params: Params) -> Evaluation:
