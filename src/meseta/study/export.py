@@ -10,7 +10,7 @@ from meseta.study.ledger import differences, distributions_of, kept_study, trial
 from meseta.study.show import trial_data
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL, VALUE, written
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
-from meseta.study.toml.mistakes import StudyError
+from meseta.study.toml.sentences import StudyError
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from meseta.study.spreadsheet import COLUMNS
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.lines import Place
-from meseta.study.toml.mistakes import Mistake, StudyError
+from meseta.study.toml.sentences import Mistake, StudyError
 
 if TYPE_CHECKING:
     from meseta.space.named_noise import Names

@@ -14,9 +14,8 @@ from pydantic import ValidationError
 from meseta.boundary import shown, unknown
 from meseta.study.toml.keys import CommandObjective, Contents, Objective, ParameterTable
 from meseta.study.toml.lines import Lines, Place, find_lines, line_of
-from meseta.study.toml.mistakes import Mistake, StudyError
 from meseta.study.toml.noise_keys import JointNoise
-from meseta.study.toml.sentences import sentence, trimmed
+from meseta.study.toml.sentences import Mistake, StudyError, sentence, trimmed
 from meseta.study.toml.storage import check_storage, storage_url
 from meseta.study.workers.hand_over import check_arguments, check_variables
 
@@ -163,24 +162,12 @@ def read_whereabouts(path: str | os.PathLike[str]) -> StudyFile:
 
 
 def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> StudyFile:
-    table = contents.study
+    table = dict(contents.study)  # its keys are fields of the study
+    name = path.stem if table["name"] is None else table["name"]
     return StudyFile(
+        **{**table, "name": name},
         path=path,
         label=label,
-        name=path.stem if table.name is None else table.name,
-        direction=table.direction,
-        budget=table.budget,
-        method=table.method,
-        options=table.options,
-        seed=table.seed,
-        num_initial=table.num_initial,
-        noise_variance=table.noise_variance,
-        storage=table.storage,
-        notes=table.notes,
-        value=table.value,
-        unit=table.unit,
-        at_least=table.at_least,
-        at_most=table.at_most,
         objective=contents.objective,
         parameters=contents.parameters,
         joint=contents.noise,

@@ -1,12 +1,10 @@
 """The tables of a study file, as they are written; `file.py` makes a study of them."""
 
-import math
 import re
 import shlex
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -21,7 +19,6 @@ from meseta.study.toml.noise_keys import JointNoise, OwnNoise
 from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
 from meseta.study.toml.table import Table, Text, Texts, refusal
 
-Choice = str | bool | int | float
 SEEDS = 2**63 - 1  # as many as random generators take
 
 
@@ -51,20 +48,14 @@ class StudyTable(Table):
         return self
 
 
-def _check_timeout(timeout: float | None) -> float | None:
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise refusal(f"must be greater than 0 seconds, got {timeout}")
-    return timeout
-
-
-Timeout = Annotated[float | None, AfterValidator(_check_timeout)]  # seconds
+Timeout = Annotated[float, Field(gt=0)]  # seconds
 
 
 class PythonObjective(Table):
     """A function that takes a dict of parameters and returns a number."""
 
     python: str
-    timeout: Timeout = None
+    timeout: Timeout | None = None
 
     @field_validator("python")
     @classmethod
@@ -92,7 +83,7 @@ class CommandObjective(Table):
     input: Literal["arguments", "environment", "json"] = "arguments"
     output: Literal["last-line", "json"] = "last-line"
     key: Text = "value"
-    timeout: Timeout = None
+    timeout: Timeout | None = None
     directory: Text | None = None
 
     @field_validator("command", mode="before")
@@ -111,13 +102,22 @@ class CommandObjective(Table):
         return command
 
 
+def _choice(value: object) -> object:
+    if not isinstance(value, str | bool | int | float):
+        raise refusal(f"must be a text, a number, true or false, got {shown(value)}")
+    return value
+
+
+Choice = Annotated[Any, BeforeValidator(_choice)]
+
+
 class ParameterTable(Table):
     low: float | None = None
     high: float | None = None
     type: Literal["float", "int", "category"] | None = None
     log: bool = False
     step: float | None = None
-    choices: Annotated[tuple["AnyChoice", ...], Field(strict=False)] | None = None
+    choices: Annotated[tuple[Choice, ...], Field(strict=False)] | None = None
     unit: Text | None = None
     noise: OwnNoise | None = None
     edge: Literal["allow", "clip", "reflect", "truncate"] | None = None
@@ -229,17 +229,6 @@ class Contents(Table):
     objective: _Objective | None = None
     parameters: dict[str, ParameterTable]
     noise: Annotated[tuple[JointNoise, ...], Field(strict=False)] = ()
-
-
-def _choice(value: object) -> object:
-    if not isinstance(value, Choice):
-        raise refusal(f"must be a text, a number, true or false, got {shown(value)}")
-    return value
-
-
-AnyChoice = Annotated[Any, BeforeValidator(_choice)]
-ParameterTable.model_rebuild()
-Contents.model_rebuild()
 
 
 def _split(command: str) -> list[str] | str:

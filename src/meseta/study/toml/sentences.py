@@ -1,10 +1,10 @@
-"""What pydantic finds wrong, in sentences for people, and where it is in the file."""
+"""What is wrong with a study file: a sentence for people, and the line it is about."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from meseta.boundary import shown, unknown
-from meseta.study.toml.lines import Place
+from meseta.study.toml.lines import Place, spelled
 
 _EXPECTED = {
     "float_type": "must be a number",
@@ -17,10 +17,39 @@ _EXPECTED = {
     "model_type": "must be a table, { ... }",
     "model_attributes_type": "must be a table, { ... }",
 }
+_LIMITS = {
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+}
+
+
+class Mistake(NamedTuple):
+    """`says` goes on after the place: "must be a number, got 'wide'"."""
+
+    line: int | None  # None: the file as a whole
+    place: Place
+    says: str
+
+    def in_file(self, label: str) -> str:
+        where = label if self.line is None else f"{label}:{self.line}"
+        return f"{where}: {' '.join(filter(None, [spelled(self.place), self.says]))}"
+
+
+class StudyError(ValueError):
+    """A study file cannot be used; `mistakes` has what is wrong, one text each."""
+
+    def __init__(self, label: str, mistakes: Iterable[Mistake]) -> None:
+        self.label = label
+        self.mistakes = tuple(mistakes)
+        super().__init__("\n".join(mistake.in_file(label) for mistake in self.mistakes))
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (self.label, self.mistakes)
 
 
 def sentence(error: Mapping[str, Any]) -> str:
-    """What goes on after the place: what was expected, and what came."""
+    """What pydantic found, to go on after the place: what was expected, and what came."""
     kind, context = error["type"], error.get("ctx", {})
     got = f", got {shown(error['input'])}"
     if kind == "refused":
@@ -30,10 +59,10 @@ def sentence(error: Mapping[str, Any]) -> str:
     if kind == "literal_error":
         known = [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
         return not_among("value", error["input"], known)
-    if kind == "greater_than_equal":
-        return f"must be at least {context['ge']}{got}"
-    if kind == "less_than_equal":
-        return f"must be at most {context['le']}{got}"
+    if kind == "string_pattern_mismatch":  # of a Text
+        return "must not be empty; leave it out, or write something"
+    if kind in _LIMITS:
+        return _LIMITS[kind].format(**context) + got
     expected = _EXPECTED.get(kind) or str(error["msg"]).lower().replace("input should", "must")
     return expected + got
 

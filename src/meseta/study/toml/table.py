@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from meseta.boundary import unknown
@@ -10,6 +10,7 @@ from meseta.boundary import unknown
 Numbers = Annotated[tuple[float, ...], Field(strict=False)]
 Rows = Annotated[tuple[Numbers, ...], Field(strict=False)]
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Text = Annotated[str, Field(pattern=r"\S")]  # not empty
 
 
 def refusal(says: str, key: str | None = None) -> PydanticCustomError:
@@ -31,12 +32,3 @@ class Table(BaseModel):
                 if name not in cls.model_fields:
                     raise refusal(f"is not known: {unknown('key', name, cls.model_fields)}", name)
         return table
-
-
-def _text(value: object) -> object:
-    if isinstance(value, str) and not value.strip():
-        raise refusal("must not be empty; leave it out, or write something")
-    return value
-
-
-Text = Annotated[str, BeforeValidator(_text)]
