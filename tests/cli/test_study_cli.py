@@ -66,7 +66,7 @@ def test_a_day_at_the_bench(folder):
     assert list(more[0]) == ["trial", "x", "oil", "value"]
     assert more[0]["trial"] == "4"
 
-    assert "1 of 12 done, 4 in hand" in typed("tell", "lab.toml", 0, "0.82").output
+    assert "1 of 12 done, 4 pending" in typed("tell", "lab.toml", 0, "0.82").output
     typed("tell", "lab.toml", 1, "0.4", "--set", "x=1.25")
     typed("tell", "lab.toml", 2, "--failed", "spilled")
     (folder / "results.csv").write_text("trial;x;value\n3;0.5;0.9\n4;;\n")

@@ -201,7 +201,7 @@ def test_a_change_that_the_study_cannot_take_is_refused_and_its_trials_can_be_ha
         shown = json.loads(typed("status", "lab.toml", "--json").stdout)
         assert [trial["trial"] for trial in shown["trials"]] == [0, 1, 2]
         (lab / "lab.toml").write_text(LAB)
-        assert "in hand" in typed("status", "lab.toml").output
+        assert "pending" in typed("status", "lab.toml").output
 
 
 def test_a_file_that_is_wrong_still_gives_its_trials(lab):

@@ -1,4 +1,4 @@
-"""A campaign under way and folders of results, for people to watch."""
+"""The progress of a campaign: a bar while it runs, and a summary of a folder."""
 
 import time
 from collections import Counter
@@ -18,7 +18,7 @@ BAR = "{desc} |{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 def watched_campaign(
     folder: Path, plan: Plan, workers: Workers, *, retry_failed: bool = False
 ) -> Progress:
-    """Do a plan with a bar that says how long it will still take; returns how far it is then."""
+    """Do a plan with a bar that shows the time left; returns the progress at the end."""
     before = progress(folder, plan)
     todo = set(before.missing) | {record.job for record in before.failed if retry_failed}
     pace = Pace(before.complete)
@@ -56,7 +56,7 @@ def watched_timings(folder: Path, plan: Plan) -> None:
 
 
 def status_lines(folder: Path) -> list[str]:
-    """Counts for every plan of a folder, time to go, and the reasons of failures."""
+    """The progress of every plan of a folder, time to go, and the reasons of failures."""
     lines = []
     for plan in kept_plans(folder):
         if plan.of.kind == "timing":

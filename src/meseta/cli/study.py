@@ -29,14 +29,14 @@ if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
     from meseta.study.progress import Progress
 
-REASONS = 3  # of failed trials that are shown
+REASONS = 3  # the number of reasons of failed trials that are shown
 StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
-Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
-Csv = Annotated[bool, typer.Option("--csv", help="As CSV, for spreadsheets.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")]
 
 
 def add_to(app: typer.Typer) -> None:
-    """The commands, in the order people need them."""
+    """Add the commands, in the order people need them."""
     for function in (init, run, status, recommend, report, ask):
         app.command()(function)
     app.command(cls=NumbersCommand)(tell)
@@ -66,11 +66,13 @@ def init(
 def run(
     path: StudyPath,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Evaluate so many trials at most, this time.")
+        int | None, typer.Option(min=1, help="The largest number of trials to evaluate this time.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that evaluate at a time.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, help="The number of processes that evaluate at the same time.")
+    ] = 1,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Without a progress bar.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     worker: Annotated[int | None, typer.Option("--worker", metavar="PID", hidden=True)] = None,
 ) -> None:
     """Run a study, or go on with it; from one terminal or from many at once."""
@@ -98,7 +100,7 @@ def run(
 
 
 def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
-    """How far a study is, and its trials; with --csv or --json also of a file that has changed."""
+    """Show the progress and the trials of a study; --csv and --json work for changed files, too."""
     if csv or as_json:
         _export(path, csv)
         return
@@ -134,7 +136,7 @@ def _export(path: Path, csv: bool) -> None:
 
 
 def recommend(path: StudyPath, as_json: Json = False) -> None:
-    """The robust optimum that the trials speak for, beside the nominal one."""
+    """Show the robust optimum that the trials speak for, beside the nominal one."""
     ledger = _opened(path, reading=True)
     _report(ledger, as_json, needed=True)
 
@@ -143,15 +145,20 @@ def report(
     path: StudyPath,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE.html", help="none: beside the study file."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE.html",
+            help="The file to write; none: beside the study file.",
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a file that is not a report.")
     ] = False,
-    show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a page that shows why the robust design wins: one HTML file, to open or hand on."""
+    """Write a report that shows why the robust design wins: one HTML file."""
     ledger = _opened(path, reading=True)
     target = output or path.with_suffix(".html")
     with failures():
@@ -167,7 +174,7 @@ def report(
             return
         written = page.write(made, target, force=force)
     if made.answer is None:
-        _echo("nothing has finished yet, and the report says so")
+        _echo("no trial has finished yet, and the report says so")
     _echo(f"{written} is written: open it in a browser")
     if show:
         typer.launch(written.resolve().as_uri())
@@ -175,11 +182,11 @@ def report(
 
 def ask(
     path: StudyPath,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many experiments.")] = 1,
+    n: Annotated[int, typer.Option("-n", min=1, help="The number of experiments.")] = 1,
     as_json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """The next experiments to carry out by hand; `meseta tell` takes what came of them."""
+    """Show the next experiments to carry out; `meseta tell` takes their results."""
     ledger = _opened(path, begin=True)
     with failures():
         from meseta.study import lab, show
@@ -200,26 +207,32 @@ def ask(
 
 def tell(
     path: StudyPath,
-    trial: Annotated[int | None, typer.Argument(help="Its number.")] = None,
-    value: Annotated[str | None, typer.Argument(help="What was measured.")] = None,
+    trial: Annotated[int | None, typer.Argument(help="The number of the trial.")] = None,
+    value: Annotated[str | None, typer.Argument(help="The measured value.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="What was really set, where it differs."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A value that was carried out, where it differs."
+        ),
     ] = None,
     failed: Annotated[
         str | None, typer.Option(metavar="REASON", help="The experiment gave no value.")
     ] = None,
     spoilt: Annotated[
         str | None,
-        typer.Option(metavar="REASON", help="It went wrong by chance: it does not count."),
+        typer.Option(
+            metavar="REASON", help="The experiment went wrong by chance, and does not count."
+        ),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--csv", metavar="FILE", help="Many at once: columns trial and value."),
+        typer.Option(
+            "--csv", metavar="FILE", help="Results of many trials: columns trial and value."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Record what came of an experiment that was asked for."""
+    """Store the result of an experiment that was asked for."""
     ledger = _opened(path, model=False)
     with wrong_use():
         from meseta.study import lab
@@ -252,7 +265,9 @@ def tell(
 
 def take_over(
     path: StudyPath,
-    table: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A column per parameter.")],
+    table: Annotated[
+        Path, typer.Argument(metavar="DATA.csv", help="A table with a column for each parameter.")
+    ],
     value: Annotated[
         str | None,
         typer.Option(
@@ -262,7 +277,7 @@ def take_over(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Take over experiments that were made before, or that nobody asked for."""
+    """Import experiments that were made before, or that nobody asked for."""
     ledger = _opened(path, begin=True)
     with wrong_use():
         from meseta.study import lab
@@ -379,7 +394,7 @@ def _many_workers(
         say(words)
     _report(ledger, as_json, file=answer)
     if lost:
-        stop("workers ended early, see above; the same command goes on", FAILURE)
+        stop("workers ended early, see above; start the same command again to go on", FAILURE)
     _check_any(ledger)
 
 
@@ -400,7 +415,7 @@ def _print_json(data: Any, file: TextIO | None = None) -> None:
 
 
 def _print_csv(text: str) -> None:
-    """Files get what they will be read by; only a terminal could be steered by it."""
+    """A terminal gets control characters spelled out; a file gets the text itself."""
     typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
 
 

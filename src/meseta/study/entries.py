@@ -1,4 +1,4 @@
-"""What people type or paste: values of parameters and results."""
+"""Values that people type or paste: parameters and results."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ def read_text_number(what: str, text: str) -> float:
 
 
 def read_values(parameters: Mapping[str, Parameter], texts: Mapping[str, str]) -> dict[str, Value]:
-    """Values of some parameters from texts."""
+    """The values of some parameters, read from texts."""
     values: dict[str, Value] = {}
     for name, text in texts.items():
         if name not in parameters:

@@ -1,4 +1,4 @@
-"""The trials of a study to take away, whatever its file says by now."""
+"""The trials of a study as files and programs take them, whatever the study file says by now."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +19,7 @@ class Export:
 
     file: StudyFile  # without parameters, where the file cannot be read
     trials: list[FrozenTrial]
-    note: str  # in which way the file says something else; empty: it does not
+    note: str  # how the file differs from the trials; empty: it does not
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Experiments done by hand: asked for, told, and taken over from before."""
+"""Experiments that people carry out: asked for, told, and imported from before."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -31,14 +31,22 @@ from meseta.study.spreadsheet import (
 from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
-NO_NUMBER = ("nan", "inf", "infinity", "none", "null", "na", "n/a")  # of these we do not guess
+NO_NUMBER = (
+    "nan",
+    "inf",
+    "infinity",
+    "none",
+    "null",
+    "na",
+    "n/a",
+)  # not taken for failures
 UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
 TOLD_AS_FAILED = "told as failed"
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial; value None: it failed."""
+    """The outcome of a trial; value None: it failed."""
 
     number: int
     value: float | None
@@ -47,7 +55,7 @@ class Outcome:
 
 
 class Outcomes(NamedTuple):
-    """What a file tells: what is new, and how many rows were told before."""
+    """The outcomes in a file: the new ones, and how many rows were told before."""
 
     new: list[Outcome]
     known: int
@@ -61,9 +69,9 @@ class History(NamedTuple):
 
 
 def ask(ledger: Ledger, num: int) -> list[Trial]:
-    """The next experiments to carry out; they are in hand until they are told.
+    """The next experiments to carry out; they are pending until they are told.
 
-    Trials begin before their designs are looked for, so that others who ask meanwhile know of them.
+    Trials begin before the search for their designs, so that others who ask meanwhile see them.
     """
     sampler = FileSampler(ledger, by_hand=True)
     ledger.study.sampler = sampler
@@ -91,7 +99,7 @@ def _pending_trial(ledger: Ledger, number: int, params: Mapping[str, Any]) -> Tr
 def read_outcome(
     ledger: Ledger, number: int, value: str | None, failed: str | None, texts: Mapping[str, str]
 ) -> Outcome:
-    """What a person tells of a trial, checked; nothing is stored."""
+    """The outcome of a trial as a person tells it, checked; nothing is stored."""
     trials = ledger.trials
     outcome = _read_outcome(ledger, trials, number, value, failed, texts)
     told = told_already(trials, number)
@@ -103,8 +111,8 @@ def read_outcome(
 def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
     """The outcomes in a CSV file: columns trial and value, failed, and executed values by name.
 
-    Rows that were told before with the same outcome are left out, so that a file whose telling was
-    interrupted can be told again.
+    Rows that were told before with the same outcome are left out, so that a file can be told again
+    after an interruption.
     """
     names, column = list(ledger.file.parameters), value_column(ledger, path)
     trials = ledger.trials
@@ -131,7 +139,7 @@ def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
 
 
 def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
-    """Keep the outcomes; what there is to say about it."""
+    """Store the outcomes; returns notes for the user."""
     trials, notes = ledger.trials, []
     for outcome in outcomes:
         trial = trials[outcome.number]
@@ -153,7 +161,7 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
 def _store(
     ledger: Ledger, trial: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
 ) -> bool:
-    """Whether it was stored; else it has been ended by another."""
+    """Store an outcome; False: somebody else has ended the trial."""
     state = TrialState.FAIL if value is None else TrialState.COMPLETE
     try:
         # also without any: an interrupted attempt may have left some
@@ -167,7 +175,7 @@ def _store(
 
 
 def spoil(ledger: Ledger, number: int, why: str) -> None:
-    """A trial went wrong by chance: it does not count, and its design may be asked for again."""
+    """Make a trial void that went wrong by chance: its design may be asked for again."""
     if not void(ledger, number, why):
         raise ValueError(f"trial {number} was told by somebody else at this moment")
 
@@ -216,7 +224,7 @@ def read_history(ledger: Ledger, path: Path, value: str | None = None) -> Histor
 
 
 def _state(cells: Mapping[str, str], column: str) -> str:
-    """Of a row that does not say it."""
+    """The state of a row that does not name it."""
     failed = cells.get(FAILED) or cells.get(column, "").lower() in FAILURE
     return FAILED if failed else "complete"
 
@@ -239,7 +247,7 @@ def _historic(
 
 
 def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
-    """Add those that are not there yet; how many these are."""
+    """Add the trials that are not there yet; returns their number."""
     observed = ledger.file.observed
     kept = (trial for trial in ledger.trials if kind_of(trial) != "void")
     known = Counter(_identity(trial, observed) for trial in kept)
@@ -255,7 +263,7 @@ def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
 
 
 def _usual(ledger: Ledger) -> dict[str, Value]:
-    """What observed parameters usually are, for failed trials that do not say."""
+    """The usual values of observed parameters, for failed trials that do not say."""
     if not ledger.file.observed:
         return {}
     from meseta.space.environments import Environments
@@ -334,7 +342,7 @@ def _outcome_of(
 
 
 def check_running(ledger: Ledger, number: int) -> None:
-    """Refuse a trial that nobody waits for."""
+    """Refuse a trial that is not pending."""
     trials = ledger.trials
     trial = _asked_for(trials, number)
     if trial.state.is_finished():
@@ -344,7 +352,7 @@ def check_running(ledger: Ledger, number: int) -> None:
 def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:
     """The trial that has the outcome; None: it was not told yet.
 
-    One that was given up has it in another trial, if at all.
+    The outcome of a trial that was given up is in another trial, if there is one.
     """
     trial = trials[number]
     if not is_given_up(trial):
@@ -353,7 +361,7 @@ def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | No
 
 
 def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
-    """The trial of that number; refused if there is none, or while a worker is at it."""
+    """The trial of that number; refused if there is none, or while a worker evaluates it."""
     if not 0 <= number < len(trials):
         raise ValueError(
             f"there is no trial {number}. {_pending(trials)} `meseta import` takes experiments "
@@ -390,7 +398,7 @@ def _pending(trials: Sequence[FrozenTrial]) -> str:
 
 
 def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
-    """Whether that is what was told before."""
+    """Whether the same outcome was told before."""
     executed = told.user_attrs.get(EXECUTED) or {}
     if outcome.value is None:
         return told.state == TrialState.FAIL and executed == outcome.executed
@@ -413,7 +421,7 @@ def _differs(planned: Any, executed: Any) -> bool:
 
 
 def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:
-    """What was carried out, without what nobody observed, and what came of it."""
+    """The values that were carried out, without unobserved ones, and the outcome."""
     planned = {name: value for name, value in trial.params.items() if name not in observed}
     executed = {**planned, **trial.user_attrs.get(EXECUTED, {})}
     return tuple(sorted(executed.items(), key=lambda item: item[0])), trial.value, trial.state

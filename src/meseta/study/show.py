@@ -1,4 +1,4 @@
-"""Studies as tables of text that fit a terminal, and as plain data for programs."""
+"""Studies as tables for people, and as plain data for programs."""
 
 import io
 import shutil
@@ -23,9 +23,9 @@ WIDTH = 80  # columns of a file or a pipe
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Columns side by side; where they are too wide for the terminal, one block for each row.
+    """The columns side by side; one block for each row where the terminal is too narrow.
 
-    Nothing is wrapped or cut off, wherever it goes.
+    Nothing is wrapped or cut off, in a terminal, a file or a pipe.
     """
     names = [_cell(name) for name in header]
     cells = [[_cell(value) for value in row] for row in rows]
@@ -64,14 +64,14 @@ def _plain(grid: Table) -> str:
 
 
 def _console(text: io.StringIO, width: int) -> Console:
-    """A page of text, whatever terminal or notebook there is."""
+    """A page of plain text of that width, whatever terminal or notebook there is."""
     return Console(
         file=text, width=width, color_system=None, legacy_windows=False, force_jupyter=False
     )
 
 
 def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The trials of `trial_data`."""
+    """The rows of `trial_data` as a table."""
     names = list(file.parameters)
     header = ["trial", "state", *(_headed(file, name) for name in names), "value"]
     cells = [
@@ -81,13 +81,13 @@ def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def planned_table(file: StudyFile, planned: Sequence[Trial]) -> str:
-    """The designs to carry out."""
+    """The designs to carry out, as a table."""
     header = ["trial", *(_headed(file, name) for name in planned[0].params)]
     return table(header, [[each.number, *each.params.values()] for each in planned])
 
 
 def planned_csv(file: StudyFile, planned: Sequence[Trial]) -> str:
-    """The same as a CSV file with empty cells for what will be seen, which `meseta tell` takes."""
+    """The designs as a CSV file with empty cells to fill in, which `meseta tell` takes."""
     blank = [None] * (len(file.observed) + 1)
     return written(
         [TRIAL, *planned[0].params, *file.observed, VALUE],
@@ -101,7 +101,7 @@ def _headed(file: StudyFile, name: str) -> str:
 
 
 def planned_data(planned: Sequence[Trial]) -> list[dict[str, Any]]:
-    """The same for programs."""
+    """The designs for programs."""
     return [{"trial": each.number, "params": each.params} for each in planned]
 
 
@@ -121,7 +121,7 @@ def trial_data(trials: Sequence[FrozenTrial], file: StudyFile) -> list[dict[str,
 
 
 def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
-    """The parameters of the trial in the order of the file, then others that it may have."""
+    """The values by name, in the order of the file, then others that the trial has."""
     observed, executed = file.observed, trial.user_attrs.get(EXECUTED, {})
     order = [name for name in file.parameters if name in trial.params]
     order += [name for name in trial.params if name not in order]
@@ -130,7 +130,7 @@ def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
 
 
 def progress_line(file: StudyFile, now: Progress) -> str:
-    """Counts of trials, in a line."""
+    """The progress of the study in a line."""
     done = now.complete + now.failed
     parts = [f"{done} done" if now.budget is None else f"{done} of {now.budget} done"]
     parts += [
@@ -138,7 +138,7 @@ def progress_line(file: StudyFile, now: Progress) -> str:
         for count, what in (
             (now.failed, "failed"),
             (now.running, "running"),
-            (now.asked, "in hand"),
+            (now.asked, "pending"),
             (now.abandoned, "whose worker is gone"),
         )
         if count
@@ -159,7 +159,7 @@ def progress_data(now: Progress) -> dict[str, int | None]:
 
 
 def answer_data(answer: Any) -> dict[str, Any]:
-    """A recommendation and the nominal optimum."""
+    """The robust and the nominal optimum for programs."""
 
     def plain(each: Any) -> dict[str, Any]:
         return {

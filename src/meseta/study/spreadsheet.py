@@ -46,8 +46,8 @@ def written(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def read_lines(path: Path, known: Sequence[str] = ()) -> Iterator[Line]:
     """The lines of a CSV file; separated by tabs, semicolons or commas.
 
-    The separator is the one by which the first line has most of the `known` columns, or else any
-    columns.
+    The separator is the one that finds most of the `known` columns in the first line, or else the
+    first one that occurs in it.
     """
     text = _text(path)
 

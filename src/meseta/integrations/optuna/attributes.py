@@ -2,13 +2,13 @@
 
 from optuna.trial import FrozenTrial, TrialState
 
-# Of a trial: a dict with the values that were carried out, by name, where they are not the
-# suggested ones. The model learns from these.
+# A dict with the values that were carried out, by name, where they differ from the suggested ones.
+# The model learns from these.
 EXECUTED = "meseta:executed"
-# Of a failed trial: why it says nothing about its design, such as a worker that was stopped. It may
-# be suggested again.
+# The reason why a failed trial says nothing about its design, such as a worker that was stopped.
+# The design may be suggested again.
 VOID = "meseta:void"
-# Of a failed trial: what went wrong, in a sentence.
+# The reason why a trial failed, in a sentence.
 ERROR = "meseta:error"
 
 

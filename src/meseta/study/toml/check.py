@@ -1,4 +1,4 @@
-"""A study looked at as a whole: everything that would be refused later, with its line."""
+"""A study checked as a whole: everything that would be refused later, with its line."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -37,7 +37,7 @@ def check_parameters(study: StudyFile) -> None:
 
 @contextmanager
 def _gathered(study: StudyFile) -> Iterator[Attempt]:
-    """A function that tries a step and says whether it went well; refusals are raised together."""
+    """A function that tries a step, and returns whether it succeeded; refusals come together."""
     mistakes: list[Mistake] = []
 
     def attempt(place: Place, step: Callable[[], object]) -> bool:
@@ -70,7 +70,7 @@ def _check_name(name: str) -> None:
 
 
 def _attempt_noise(study: StudyFile, space: "Space", attempt: Attempt) -> None:
-    """Each law by itself, so that a refusal has its place; then all of them together."""
+    """Check each law by itself, so that a refusal has its place; then all of them together."""
     from meseta.space.named_noise import read_environment, read_noise
     from meseta.study.toml.laws import build_joint, build_noise, build_own
 

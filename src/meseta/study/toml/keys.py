@@ -34,7 +34,7 @@ class StudyTable(Table):
     storage: Text | None = None
     notes: str = ""
     value: Text | None = None  # what is measured
-    unit: Text | None = None  # of that
+    unit: Text | None = None  # the unit of the value
     at_least: float | None = None
     at_most: float | None = None
 
@@ -126,7 +126,7 @@ class ParameterTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _short_noise(cls, table: Any) -> Any:
-        """Texts and numbers as the tables they stand for."""
+        """Replace texts and numbers by the tables they stand for."""
         if not isinstance(table, dict) or "noise" not in table:
             return table
         noise, choices = table["noise"], "choices" in table
@@ -171,10 +171,7 @@ class ParameterTable(Table):
             )
 
     def parameter(self) -> Parameter:
-        """The parameter that the table describes; a ValueError says what is wrong with its range.
-
-        torch is not loaded by this.
-        """
+        """The parameter that the table describes; a ValueError refuses its range."""
         if self.choices is not None:
             return Categorical(self.choices)
         assert self.low is not None
@@ -186,12 +183,12 @@ class ParameterTable(Table):
 
     @property
     def environment(self) -> bool:
-        """Whether it is no part of the design."""
+        """Whether the parameter is no part of the design."""
         return getattr(self.noise, "environment", False) or self.observed
 
     @property
     def observed(self) -> bool:
-        """Whether it cannot be set even in an experiment."""
+        """Whether the parameter cannot be set even in an experiment."""
         return getattr(self.noise, "observed", False)
 
 

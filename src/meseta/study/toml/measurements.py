@@ -8,9 +8,9 @@ from meseta.study.spreadsheet import read_lines
 
 
 def read_columns(path: Path, columns: Sequence[str] | None, num: int) -> list[list[float]]:
-    """The rows of a CSV file, of the named columns or of all `num` there are.
+    """The rows of a CSV file: the named columns, or all `num` columns of the file.
 
-    Columns are named in the first line, which may be missing where none is asked for by name.
+    The first line names the columns; it may be missing where `columns` is None.
     """
     table = list(read_lines(path, columns or ()))
     if not table:

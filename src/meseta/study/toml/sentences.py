@@ -1,4 +1,4 @@
-"""What is wrong with a study file: a sentence for people, and the line it is about."""
+"""Mistakes in a study file: a sentence for people, and its line."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -25,7 +25,7 @@ _LIMITS = {
 
 
 class Mistake(NamedTuple):
-    """`says` goes on after the place: "must be a number, got 'wide'"."""
+    """A mistake at a place; `says` follows its name: "must be a number, got 'wide'"."""
 
     line: int | None  # None: the file as a whole
     place: Place
@@ -49,7 +49,7 @@ class StudyError(ValueError):
 
 
 def sentence(error: Mapping[str, Any]) -> str:
-    """What pydantic found, to go on after the place: what was expected, and what came."""
+    """The sentence after the place for an error of pydantic: what was expected, what came."""
     kind, context = error["type"], error.get("ctx", {})
     got = f", got {shown(error['input'])}"
     if kind == "refused":
@@ -59,7 +59,7 @@ def sentence(error: Mapping[str, Any]) -> str:
     if kind == "literal_error":
         known = [word.strip(" '") for word in context["expected"].replace(" or ", ",").split(",")]
         return not_among("value", error["input"], known)
-    if kind == "string_pattern_mismatch":  # of a Text
+    if kind == "string_pattern_mismatch":  # a Text
         return "must not be empty; leave it out, or write something"
     if kind in _LIMITS:
         return _LIMITS[kind].format(**context) + got
@@ -68,7 +68,7 @@ def sentence(error: Mapping[str, Any]) -> str:
 
 
 def not_among(what: str, value: object, known: Iterable[str]) -> str:
-    """Refuses a word, and suggests another."""
+    """The sentence that refuses a word, and suggests another."""
     if isinstance(value, str):
         return f"is not known: {unknown(what, value, known)}"
     return f"must be one of {', '.join(map(repr, known))}, got {shown(value)}"
@@ -81,7 +81,7 @@ def _has(raw: object, part: str | int) -> bool:
 
 
 def trimmed(error: Mapping[str, Any], raw: Any) -> Place:
-    """The keys that lead to it, without the names of alternatives that pydantic puts between."""
+    """The place of an error, without the names of alternatives that pydantic puts between."""
     place: Place = ()
     location = list(error["loc"])
     for position, part in enumerate(location):

@@ -1,4 +1,4 @@
-"""What every table of a study file has in common: strict types, frozen, no unknown keys."""
+"""The base of all tables of a study file: strict types, frozen, no unknown keys."""
 
 from typing import Annotated, Any
 
@@ -14,13 +14,13 @@ Text = Annotated[str, Field(pattern=r"\S")]  # not empty
 
 
 def refusal(says: str, key: str | None = None) -> PydanticCustomError:
-    """An error whose text goes on after the place; `key` is where in the table."""
+    """An error whose text follows the place; `key` names the place inside the table."""
     context = {"says": says} | ({} if key is None else {"key": key})
     return PydanticCustomError("refused", "{says}", context)
 
 
 class Table(BaseModel):
-    """Unknown keys are refused before anything else: they explain most of what is missing."""
+    """A table that refuses unknown keys before anything else: they explain what is missing."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 

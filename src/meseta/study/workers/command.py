@@ -130,7 +130,7 @@ def _started(
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """End the program and all it has started: first asked to, then made to."""
+    """End the program and all it has started: by a request first, then by force."""
     if process.poll() is None:
         _end_group(process, force=False)
         try:
@@ -153,7 +153,7 @@ def _end_group(process: "subprocess.Popen[bytes]", force: bool) -> None:
 
 @contextmanager
 def termination_as_exit() -> Iterator[None]:
-    """A request to terminate ends the program, too: it unwinds, unless somebody handles it."""
+    """Requests to terminate raise SystemExit, unless somebody else handles them."""
     mine = threading.current_thread() is threading.main_thread()
     numbers = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)} if mine else set()
     replaced = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
@@ -171,7 +171,7 @@ def _exit(number: int, frame: object) -> NoReturn:
 
 
 def _output(objective: CommandObjective, stdout: Tail) -> Evaluation:
-    """The result in what the program wrote."""
+    """The evaluation that the program wrote to stdout."""
     lines = [line for line in stdout.content.splitlines() if line.strip()]
     if not lines:
         raise EvaluationFailed("the program wrote no result to stdout")

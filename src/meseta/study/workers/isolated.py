@@ -30,7 +30,7 @@ POLL = 0.5  # seconds between looks whether the process still lives
 
 
 class Isolated:
-    """Evaluates by the function `name`, "module:function", for at most `timeout` seconds each."""
+    """Evaluates trials by the function "module:function", each for at most `timeout` seconds."""
 
     def __init__(self, name: str, folder: Path, timeout: float) -> None:
         self._name = name
@@ -117,7 +117,7 @@ def _read_lines(stream: IO[bytes], put: Callable[[bytes], None]) -> None:
 
 
 def serve(name: str, folder: str) -> None:
-    """Answer every line of parameters by a line with what came of them."""
+    """Answer every line of parameters by a line with the outcome."""
     questions, answers = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)

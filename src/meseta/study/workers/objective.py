@@ -1,4 +1,4 @@
-"""A trial evaluated: by a function of Python, or by a program."""
+"""The objective of a study: a function of Python, or a program."""
 
 import importlib
 import importlib.util
@@ -23,7 +23,7 @@ Evaluate = Callable[[Params], Evaluation]
 
 
 def load(objective: Objective, folder: Path | str) -> Evaluate:
-    """What evaluates trials.
+    """The function that evaluates trials.
 
     A function of Python is imported here, from the folder of the study file if its module is there,
     or else from where Python finds it; a ValueError says why that is not possible. With a timeout
@@ -49,7 +49,7 @@ def unload(evaluate: Evaluate) -> None:
 def check_objective(study: StudyFile) -> None:
     """Load the function, or look for the program; a StudyError says what is not there.
 
-    A file may be looked at where nothing is evaluated, so reading it does not do this.
+    Reading a file does not do this, since nothing may be evaluated where it is read.
     """
     if isinstance(study.objective, PythonObjective):
         with study.at(("objective", "python")):
@@ -144,7 +144,7 @@ def _module_of_file(name: str, file: Path) -> ModuleType:
 
 @contextmanager
 def _findable(folder: Path) -> Iterator[None]:
-    """What stands beside is found first while a module is loaded, and last from then on."""
+    """Find modules of the folder first while a module is loaded, and last from then on."""
     path = str(folder)
     importlib.invalidate_caches()
     sys.path.insert(0, path)
