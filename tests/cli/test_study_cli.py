@@ -16,6 +16,7 @@ from command_line import typed
 from meseta.integrations.optuna import EXECUTED
 from meseta.study.ledger import FORMAT, open_ledger
 from meseta.study.progress import progress
+from meseta.study.show import table
 from meseta.study.toml.file import read_study
 
 LAB = """
@@ -366,3 +367,27 @@ def test_a_mistake_in_the_noise_does_not_keep_results_away(folder):
     assert "1 of 12 done" in typed("status", "lab.toml").output
     (folder / "lab.toml").write_text(LAB + "[parameters.failed]\nlow = 0.0\nhigh = 1.0\n")
     assert "named 'failed'" in typed("status", "lab.toml", code=2).stderr
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_table_fits_the_terminal_and_nothing_is_cut_off(monkeypatch):
+    header, rows = ["trial", "[red]", "名前"], [[0, 0.1, "x" * 90], [1, None, "水"]]
+    whole = table(header, rows)  # to a pipe: one block for each row
+    assert "x" * 90 in whole
+    assert whole.count("[red]") == 2
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "120")
+    first, second, third = table(header, rows).splitlines()
+    assert first.split() == header
+    assert second.split() == ["0", "0.1", "x" * 90]
+    assert third == f"    1{'':>9}{'':>88}水"  # which is two columns wide
+    monkeypatch.setenv("COLUMNS", "20")
+    assert table(["a", "b"], [["x" * 10, "y" * 10]]).splitlines() == [
+        "a  " + "x" * 10,
+        "b  " + "y" * 10,
+    ]
+    assert len(table(["a", "b"], [["x" * 9, "y" * 9]]).splitlines()) == 2

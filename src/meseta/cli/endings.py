@@ -29,9 +29,7 @@ def failures() -> Iterator[None]:
     except (RuntimeError, OSError, ValueError, ImportError) as error:
         stop(str(error), FAILURE)
     except KeyboardInterrupt:
-        stop(
-            "interrupted; finished work is kept, start the same command again to go on", INTERRUPTED
-        )
+        stop("interrupted; finished work is kept, start the same command to go on", INTERRUPTED)
 
 
 @contextmanager

@@ -394,7 +394,7 @@ def _many_workers(
         say(words)
     _report(ledger, as_json, file=answer)
     if lost:
-        stop("workers ended early, see above; start the same command again to go on", FAILURE)
+        stop("workers ended early, see above; start the same command to go on", FAILURE)
     _check_any(ledger)
 
 
