@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from meseta.space.space import Design
+from meseta.space.parameter import Design
 
 State = Literal["pending", "complete", "failed"]
 # Who chose the point: the user as an initial one, the sequence that fills the box, the method;

@@ -14,13 +14,13 @@ from meseta.space import parameter as parameters
 from meseta.space.domain import Domain
 from meseta.space.grid import Discrete, Grid, OneOf
 from meseta.space.parameter import Categorical, Int, Parameter, Value, read_range
+from meseta.space.parameter import Design as Design
 
 if TYPE_CHECKING:
     Ranges = Mapping[str, tuple[float, float] | Parameter]
     Params = Mapping[str, Value]
 else:  # at run time they are read by hand, so that a mistake is named
     Ranges = Params = object
-Design = dict[str, Value]  # a value for each parameter, in the order of the space
 
 
 @dataclass(frozen=True, init=False)

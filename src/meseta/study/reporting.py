@@ -1,4 +1,4 @@
-"""What a report of a study file shows."""
+"""The report of a study file."""
 
 import math
 from dataclasses import asdict
@@ -32,7 +32,7 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def report_of(ledger: Ledger) -> Report:
-    """Everything that the trials say, in the words of the file."""
+    """The report on all trials, in the words of the file."""
     file = ledger.file
     settings = file.settings()
     seed = settings.pop("seed")
@@ -56,7 +56,7 @@ def terms_of(ledger: Ledger) -> Terms:
 
 
 def plain(report: Report) -> Any:
-    """The numbers of a report for programs: what JSON has, and null for what is no number."""
+    """The report as plain values for JSON; numbers that are not finite become null."""
     return _plain(asdict(report))
 
 

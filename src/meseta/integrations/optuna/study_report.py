@@ -8,10 +8,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.acquisition.methods import DEFAULT_METHOD
-from meseta.integrations.optuna.attributes import ERROR
+from meseta.integrations.optuna.attributes import ERROR, is_void
 from meseta.integrations.optuna.study_answer import modelled, order_of
 from meseta.integrations.optuna.study_model import StudyModel
-from meseta.integrations.optuna.study_trials import check_one_objective, is_void
+from meseta.integrations.optuna.study_trials import check_one_objective
 from meseta.optimizer.record import State
 from meseta.report.views.health import Finding
 from meseta.report.views.report import Report, nothing_yet, report

@@ -1,4 +1,4 @@
-"""Study files: read, and refused with the line that is wrong. torch is not loaded by this."""
+"""Study files: read, and refused with the line that is wrong. Nothing here loads torch."""
 
 import os
 import re
@@ -14,20 +14,20 @@ from pydantic import ValidationError
 from meseta.boundary import shown, unknown
 from meseta.study.toml.keys import CommandObjective, Contents, Objective, ParameterTable
 from meseta.study.toml.lines import Lines, Place, find_lines, line_of
-from meseta.study.toml.mistakes import Mistake, StudyError
 from meseta.study.toml.noise_keys import JointNoise
-from meseta.study.toml.sentences import sentence, trimmed
+from meseta.study.toml.sentences import Mistake, StudyError, sentence, trimmed
 from meseta.study.toml.storage import check_storage, storage_url
 from meseta.study.workers.hand_over import check_arguments, check_variables
 
 if TYPE_CHECKING:
     from meseta.noise import Edge
     from meseta.space.named_noise import NamedNoise
+    from meseta.space.parameter import Parameter
     from meseta.space.space import Space
 
 __all__ = ["StudyError", "StudyFile", "read_study"]
 
-VERSION = 1  # of the format
+VERSION = 1  # the newest format of study files
 TOO_DEEP = "lists or tables are nested too deeply"
 LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV file
 
@@ -36,7 +36,7 @@ LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV fi
 class StudyFile:
     """A study as its file describes it.
 
-    `space`, `noise` and `edge` are what `Optimizer` takes; they load torch.
+    `space`, `noise` and `edge` are what `Optimizer` takes; the first two load torch.
     """
 
     path: Path  # absolute
@@ -48,12 +48,12 @@ class StudyFile:
     options: dict[str, Any]
     seed: int
     num_initial: int | None
-    noise_variance: float | None  # of the values; None: inferred
+    noise_variance: float | None  # the variance of repeated values; None: inferred
     storage: str | None  # as it is written; see storage_url
     notes: str
     value: str | None  # what is measured
-    unit: str | None  # of that
-    at_least: float | None  # what the value has to meet
+    unit: str | None  # the unit of the value
+    at_least: float | None  # the specification limits of the value
     at_most: float | None
     objective: Objective | None  # None: trials are carried out by hand
     parameters: dict[str, ParameterTable]
@@ -62,12 +62,12 @@ class StudyFile:
 
     @property
     def folder(self) -> Path:
-        """What relative paths in the file start from."""
+        """The folder that relative paths in the file start from."""
         return self.path.parent
 
     @property
     def storage_url(self) -> str:
-        """The database, with environment variables filled in: not to be shown or logged."""
+        """The URL of the database, with environment variables filled in: never show or log it."""
         with self.at(("study", "storage")):
             return storage_url(self.storage, self.path)
 
@@ -76,11 +76,20 @@ class StudyFile:
         """The parameters that cannot be set even in an experiment."""
         return tuple(name for name, table in self.parameters.items() if table.observed)
 
-    def space(self) -> "Space":
-        """The parameters with their ranges."""
-        from meseta.study.toml.laws import build_space
+    def parameter(self, name: str) -> "Parameter":
+        """One parameter with its range; a StudyError says what is wrong with it."""
+        with self.at(("parameters", name)):
+            return self.parameters[name].parameter()
 
-        return build_space(self)
+    def ranges(self) -> "dict[str, Parameter]":
+        """All parameters, by name."""
+        return {name: self.parameter(name) for name in self.parameters}
+
+    def space(self) -> "Space":
+        """The parameters as `Optimizer` takes them."""
+        from meseta.space.space import Space
+
+        return Space(self.ranges())
 
     def noise(self) -> "NamedNoise | None":
         """The laws by parameter, and by tuples of them; None: nothing is perturbed."""
@@ -89,11 +98,11 @@ class StudyFile:
         return build_noise(self)
 
     def edge(self) -> "dict[str, Edge]":
-        """What becomes of values beyond the ranges, for the parameters that say so."""
+        """The treatment of values beyond the ranges, for parameters that name one."""
         return {name: p.edge for name, p in self.parameters.items() if p.edge is not None}
 
     def settings(self) -> dict[str, Any]:
-        """What the sampler and `recommend` take alike, besides the noise."""
+        """The arguments that the sampler and `recommend` share, besides the noise."""
         return {
             "edge": self.edge() or "allow",
             "method": self.method,
@@ -104,7 +113,7 @@ class StudyFile:
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:
-        """A refusal inside is one of this place in the file."""
+        """Refusals inside become StudyErrors that name this place in the file."""
         try:
             yield
         except StudyError:
@@ -134,7 +143,7 @@ def read_study(path: str | os.PathLike[str]) -> StudyFile:
 
 
 def read_whereabouts(path: str | os.PathLike[str]) -> StudyFile:
-    """Only where the trials of a study are kept, from a file that may be wrong in all else.
+    """The name and the storage of a study alone, from a file that may be wrong in all else.
 
     The StudyFile has no parameters and no objective.
     """
@@ -153,24 +162,12 @@ def read_whereabouts(path: str | os.PathLike[str]) -> StudyFile:
 
 
 def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> StudyFile:
-    table = contents.study
+    table = dict(contents.study)  # its keys are fields of the study
+    name = path.stem if table["name"] is None else table["name"]
     return StudyFile(
+        **{**table, "name": name},
         path=path,
         label=label,
-        name=path.stem if table.name is None else table.name,
-        direction=table.direction,
-        budget=table.budget,
-        method=table.method,
-        options=table.options,
-        seed=table.seed,
-        num_initial=table.num_initial,
-        noise_variance=table.noise_variance,
-        storage=table.storage,
-        notes=table.notes,
-        value=table.value,
-        unit=table.unit,
-        at_least=table.at_least,
-        at_most=table.at_most,
         objective=contents.objective,
         parameters=contents.parameters,
         joint=contents.noise,
@@ -242,7 +239,7 @@ def _validated(label: str, raw: dict[str, Any], lines: Lines) -> Contents:
 
 
 def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
-    """What is wrong between the tables."""
+    """The mistakes that concern several tables."""
     if not contents.parameters:
         yield ("parameters",), "must have at least one table [parameters.NAME] with low and high"
     for name in contents.parameters:
