@@ -137,12 +137,12 @@ class Optimizer:
 
     @property
     def posterior(self) -> RobustPosterior:
-        """Of f and g given the values told so far; of -f and -g where f is minimised."""
+        """The posterior of f and g given the values told so far; of -f and -g in a minimisation."""
         return self.fitted.posterior
 
     @property
     def law(self) -> NoiseLaw:
-        """Of the noise of all columns, placed on the box of the designs."""
+        """The noise law of all columns, placed on the box of the designs."""
         return resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
 
     @property
@@ -294,7 +294,7 @@ class Optimizer:
         return [params for key, params in left.items() if key not in known]
 
     def _next(self, early: int) -> tuple[list[Design], Origin]:
-        """So many points that are spread over the box; none: one point of the method."""
+        """The next `early` points that fill the box; if that is none, one point of the method."""
         if early <= 0:
             params = self._suggest()
             if self._is_apart(params, self._points(self._record.busy)):

@@ -27,8 +27,8 @@ else:  # at run time they are read by hand, and late, so that torch is not loade
     BaseDistribution = optuna.distributions.BaseDistribution
     Study, FrozenTrial = optuna.study.Study, optuna.trial.FrozenTrial
 
-# Workers that have started but whose designs are not in the storage yet: so many are reckoned with,
-# if they are among so many last trials. Those further back have died.
+# Workers that have started but whose designs are not in the storage yet: at most this many count,
+# and only among this many of the last trials. Those further back have died.
 MOST_AWAITED = 4
 AWAITED_AMONG = 32
 # Libraries below keep settings in global variables: one suggestion at a time in a process.
@@ -159,7 +159,7 @@ class RobustSampler(optuna.samplers.BaseSampler):
         return optimizer
 
     def _warn(self, trials: Any, left_out: tuple[str, ...]) -> None:
-        """Of what the model does without; Python shows each sentence once."""
+        """Warns of what the model does without; Python shows each sentence once."""
         from meseta.boundary import unknown
         from meseta.integrations.optuna.study_space import names_in
 
