@@ -220,9 +220,9 @@ def test_deep_nesting_is_refused_and_found_as_far_as_possible(refusal):
 
 def test_the_least_file_has_the_defaults(study_of, tmp_path):
     study = study_of(X)
-    assert (study.name, study.direction, study.seed) == ("press", "maximize", 0)
-    assert study.budget is study.method is study.num_initial is study.objective is None
-    assert study.options == {}
+    assert (study.name, study.direction) == ("press", "maximize")
+    assert study.budget is study.objective is None
+    assert study.settings() == meseta.Settings()
     assert study.path == tmp_path / "press.toml"
     assert study.folder == tmp_path
     assert study.storage_url == f"sqlite:///{tmp_path}/press.db"
@@ -244,6 +244,9 @@ method = "nes-ep"
 options = { num_max_values = 3 }
 seed = 7
 num_initial = 4
+initial = "uniform"
+kernel = "matern52"
+prior = "paper"
 noise_variance = 0.25
 storage = "sqlite:///elsewhere.db"
 notes = "two machines"
@@ -275,9 +278,7 @@ choices = ["a", "b", 3, true]
 noise = "2 %"
 """)
     assert (study.name, study.direction, study.budget) == ("Press fit <b>", "minimize", 40)
-    assert (study.method, study.options) == ("nes-ep", {"num_max_values": 3})
-    assert (study.seed, study.num_initial, study.notes) == (7, 4, "two machines")
-    assert study.settings()["noise_variance"] == 0.25
+    assert study.notes == "two machines"
     assert study.objective.timeout == 2.5
     assert study.objective.directory == "sub"
     assert study.parameters["angle"].unit == "deg"
@@ -294,16 +295,20 @@ noise = "2 %"
     }
     assert study.edge() == {"angle": "clip"}
     check(study)
-    optimizer = meseta.Optimizer(
-        study.space(),
-        study.noise(),
+    assert study.settings() == meseta.Settings(
+        noise=study.noise(),
         edge=study.edge(),
-        direction=study.direction,
-        method=study.method,
-        options=study.options,
-        seed=study.seed,
-        num_initial=study.num_initial,
+        direction="minimize",
+        method="nes-ep",
+        options={"num_max_values": 3},
+        kernel="matern52",
+        prior="paper",
+        noise_variance=0.25,
+        seed=7,
+        num_initial=4,
+        initial="uniform",
     )
+    optimizer = meseta.Optimizer(study.space(), settings=study.settings())
     assert set(optimizer.ask()) == set(study.parameters)
 
 

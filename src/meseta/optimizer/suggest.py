@@ -1,6 +1,6 @@
 """One pure iteration: observations in, the next point out."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import torch
@@ -11,8 +11,9 @@ from torch import Tensor
 from meseta.acquisition import methods
 from meseta.acquisition.argmax import MaximizeInfo, maximize_acquisition
 from meseta.acquisition.prepared import RobustAcquisition
-from meseta.gp.fit import FitInfo, Hyperparameters, Prior, check_data, fit_surrogate
+from meseta.gp.fit import FitInfo, Hyperparameters, check_data, fit_surrogate
 from meseta.noise import NoiseLaw
+from meseta.optimizer.settings import StepKeywords, read_settings
 from meseta.space.domain import Domain, Held, checked_domain
 
 
@@ -35,15 +36,11 @@ def suggest(
     bounds: Tensor | Domain,
     noise: NoiseLaw,
     *,
-    method: str = methods.DEFAULT_METHOD,
-    options: object = None,
-    seed: int = 0,
     X_pending: Tensor | None = None,
-    prior: Prior = "default",
-    noise_variance: float | None = None,
     previous: Hyperparameters | None = None,
     fitted: tuple[SingleTaskGP, FitInfo | None] | None = None,
     held: Held | None = None,
+    **settings: Unpack[StepKeywords],
 ) -> tuple[Float[Tensor, " d"], SuggestInfo]:
     """The point that a method would evaluate next, given y = f(X) + noise; all in raw units.
 
@@ -54,21 +51,19 @@ def suggest(
         y: What came out, (n,).
         bounds: The box, (2, d); or a Domain, where parts of it are discrete.
         noise: The law of xi.
-        method: A name from `meseta.acquisition.methods`.
-        options: Of the method, as a dictionary, such as {"num_max_values": 3}.
-        seed: Of the whole run: each iteration draws from a stream of its own.
         X_pending: Points under evaluation, (p, d).
-        prior: Of the lengthscales, see `fit_surrogate`.
-        noise_variance: Of the observations; None: inferred.
         previous: Hyper-parameters of an earlier iteration (`info.fit.hyperparameters`), from
             which the fit starts.
         fitted: What `fit_surrogate` returned for these data, or a model of your own and None; if
             given, nothing is fitted.
         held: Columns that cannot be chosen, and what they are expected to be, in raw units.
+        settings: method, options, kernel, prior, noise_variance and seed, see `meseta.Settings`.
+            The seed is that of a whole run: each iteration draws from a stream of its own.
     """
     check_data(X, y)
     domain = checked_domain(bounds, X.shape[1])
-    prepare = methods.prepare(method, options)
+    chosen = read_settings(None, settings, StepKeywords)
+    prepare, seed = methods.prepare(chosen.method, chosen.options), chosen.drawn_seed()
     number = len(X) + (0 if X_pending is None else len(X_pending))
     if prepare is None:
         x = domain.sobol_sequence(number, 1, seed)[0]
@@ -79,8 +74,9 @@ def suggest(
             y,
             domain.bounds,
             noise,
-            prior=prior,
-            noise_variance=noise_variance,
+            kernel=chosen.kernel,
+            prior=chosen.prior,
+            noise_variance=chosen.noise_variance,
             previous=previous,
         )
     model, fit = fitted

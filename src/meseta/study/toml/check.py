@@ -6,6 +6,8 @@ from typing import Any
 
 from meseta.acquisition.methods import DEFAULT_METHOD, checked_options, get
 from meseta.optimizer.history import columns
+from meseta.space.environments import Environments
+from meseta.space.initial import read_initial
 from meseta.space.named_noise import Names, read_environment, read_noise
 from meseta.space.space import Space
 from meseta.study.entries import COLUMNS
@@ -38,7 +40,9 @@ def check(study: StudyFile) -> None:
             attempt(("parameters", name), partial(_check_name, name)) for name in study.parameters
         ]
         if all(names_fit) and attempt(("parameters",), lambda: columns(space)):
-            _attempt_noise(study, space, attempt)
+            environments = _attempt_noise(study, space, attempt)
+            if environments is not None:
+                _attempt_initial(study, environments, attempt)
     _attempt_method(study, attempt)
     if mistakes:
         raise StudyError(study.label, sorted(mistakes, key=lambda mistake: mistake.line or 0))
@@ -54,8 +58,11 @@ def _check_name(name: str) -> None:
 Attempt = Callable[[Place, Callable[[], object]], bool]
 
 
-def _attempt_noise(study: StudyFile, space: Space, attempt: Attempt) -> None:
-    """Each law by itself, so that a refusal has its place; then all of them together."""
+def _attempt_noise(study: StudyFile, space: Space, attempt: Attempt) -> Environments | None:
+    """Each law by itself, so that a refusal has its place; then all of them together.
+
+    None: something was refused.
+    """
     edge = study.edge()
 
     def alone(key: str | Names, build: Callable[[], Any]) -> None:
@@ -69,13 +76,29 @@ def _attempt_noise(study: StudyFile, space: Space, attempt: Attempt) -> None:
     for number, joint in enumerate(study.joint):
         step = partial(alone, joint.parameters, partial(build_joint, study, number))
         sound &= attempt(("noise", number), step)
-    if sound:
-        noise = build_noise(study)
-        attempt(("noise",), lambda: read_noise(noise, space, edge))
-        attempt(("parameters",), lambda: read_environment(noise, space))
+    if not sound:
+        return None
+    noise = build_noise(study)
+    sound = attempt(("noise",), lambda: read_noise(noise, space, edge))
+    sound &= attempt(("parameters",), lambda: read_environment(noise, space))
+    return Environments(space, read_environment(noise, space)) if sound else None
+
+
+def _attempt_initial(study: StudyFile, environments: Environments, attempt: Attempt) -> None:
+    """Each design by itself; then how many they are."""
+    initial, num = study.chosen.initial, study.chosen.num_initial
+    if initial is None or isinstance(initial, str):
+        return
+    sound = [
+        attempt(("study", "initial", i), partial(read_initial, [design], None, environments))
+        for i, design in enumerate(initial)
+    ]
+    if all(sound):
+        attempt(("study", "num_initial"), lambda: read_initial(initial, num, environments))
 
 
 def _attempt_method(study: StudyFile, attempt: Attempt) -> None:
-    method = DEFAULT_METHOD if study.method is None else study.method
+    chosen = study.chosen
+    method = DEFAULT_METHOD if chosen.method is None else chosen.method
     if attempt(("study", "method"), lambda: get(method)):
-        attempt(("study", "options"), lambda: checked_options(method, study.options))
+        attempt(("study", "options"), lambda: checked_options(method, chosen.options))

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from meseta.boundary import shown, unknown
-from meseta.study.toml.keys import CommandObjective, Contents, Objective, ParameterTable
+from meseta.study.toml.keys import (
+    CommandObjective,
+    Contents,
+    Objective,
+    ParameterTable,
+    SettingsKeys,
+)
 from meseta.study.toml.lines import Lines, Place, find_lines, line_of
 from meseta.study.toml.mistakes import Mistake, StudyError
 from meseta.study.toml.noise_keys import JointNoise
@@ -22,6 +28,7 @@ from meseta.study.workers.hand_over import check_arguments, check_variables
 
 if TYPE_CHECKING:
     from meseta.noise import Edge
+    from meseta.optimizer.settings import Settings
     from meseta.space.named_noise import NamedNoise
     from meseta.space.space import Space
 
@@ -36,19 +43,15 @@ LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV fi
 class StudyFile:
     """A study as its file describes it.
 
-    `space`, `noise` and `edge` are what `Optimizer` takes; they load torch.
+    `space` and `settings` are what `Optimizer` takes, `noise` and `edge` parts of it; they load
+    torch.
     """
 
     path: Path  # absolute
     label: str  # the path as it was given, for messages
     name: str
-    direction: Literal["maximize", "minimize"]
+    chosen: SettingsKeys  # as they are written; see settings
     budget: int | None  # trials; None: until somebody stops
-    method: str | None  # None: the default of the library
-    options: dict[str, Any]
-    seed: int
-    num_initial: int | None
-    noise_variance: float | None  # of the values; None: inferred
     storage: str | None  # as it is written; see storage_url
     notes: str
     value: str | None  # what is measured
@@ -72,6 +75,10 @@ class StudyFile:
             return storage_url(self.storage, self.path)
 
     @property
+    def direction(self) -> Literal["maximize", "minimize"]:
+        return self.chosen.direction
+
+    @property
     def observed(self) -> tuple[str, ...]:
         """The parameters that cannot be set even in an experiment."""
         return tuple(name for name, table in self.parameters.items() if table.observed)
@@ -92,15 +99,13 @@ class StudyFile:
         """What becomes of values beyond the ranges, for the parameters that say so."""
         return {name: p.edge for name, p in self.parameters.items() if p.edge is not None}
 
-    def settings(self) -> dict[str, Any]:
-        """What the sampler and `recommend` take alike, besides the noise."""
-        return {
-            "edge": self.edge() or "allow",
-            "method": self.method,
-            "options": self.options or None,
-            "seed": self.seed,
-            "noise_variance": self.noise_variance,
-        }
+    def settings(self) -> "Settings":
+        """All of them, noise and edge included."""
+        from meseta.optimizer.settings import Settings
+
+        names = set(SettingsKeys.model_fields)
+        written = self.chosen.model_dump(include=names, exclude_unset=True)
+        return Settings(noise=self.noise(), edge=self.edge() or "allow", **written)
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:
@@ -158,13 +163,8 @@ def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> Stu
         path=path,
         label=label,
         name=path.stem if table.name is None else table.name,
-        direction=table.direction,
+        chosen=table,
         budget=table.budget,
-        method=table.method,
-        options=table.options,
-        seed=table.seed,
-        num_initial=table.num_initial,
-        noise_variance=table.noise_variance,
         storage=table.storage,
         notes=table.notes,
         value=table.value,
