@@ -456,6 +456,11 @@ def test_several_objectives_and_constraints_are_refused():
         ({"num_initial": 0}, "num_initial must be at least 1"),
         ({"prior": "flat"}, "prior"),
         ({"noise_variance": -1.0}, "noise_variance must not be negative"),
+        ({"initial": "grid"}, "no initial design 'grid'"),
+        ({"initial": [{"x": 0.5}]}, r"by study.enqueue_trial\(...\)"),
+        ({"kernel": "rbf"}, "no kernel 'rbf', only 'se', 'matern52', 'matern32'"),
+        ({"direction": "minimize"}, "no setting 'direction'"),
+        ({"settings": {"seed": 1}}, "settings must be meseta.Settings"),
     ],
 )
 def test_bad_settings_are_refused_at_once(arguments, expected):
@@ -492,7 +497,7 @@ def test_importing_the_module_does_not_import_torch():
 @pytest.mark.parametrize(
     ("module", "library", "extra"),
     [
-        ("optuna_dashboard", "optuna_dashboard", r"meseta\[dashboard\]"),
+        ("dashboard", "optuna_dashboard", r"meseta\[dashboard\]"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(monkeypatch, module, library, extra):

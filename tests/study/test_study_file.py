@@ -6,16 +6,22 @@ import subprocess
 import sys
 import tomllib
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import meseta
+from meseta.gp.fit import KernelName, Prior
+from meseta.optimizer.settings import Direction
+from meseta.space.initial import Spread
 from meseta.space.named_noise import read_noise
 from meseta.study.toml.check import check
 from meseta.study.toml.file import StudyError, read_study
+from meseta.study.toml.keys import SPREADS, SettingsKeys
 from meseta.study.toml.lines import find_lines, key, line_of, quoted, spelled
 from meseta.study.toml.short_noise import read_short
 from meseta.study.toml.storage import storage_url
@@ -312,6 +318,21 @@ noise = "2 %"
     assert set(optimizer.ask()) == set(study.parameters)
 
 
+def test_the_words_of_settings_are_those_of_the_library():
+    """Spelled out in the tables, which do not load torch."""
+    for name, known in (
+        ("direction", Direction),
+        ("kernel", KernelName),
+        ("prior", Prior),
+    ):
+        written = get_type_hints(SettingsKeys)[name]
+        words = [word for each in get_args(written) for word in (get_args(each) or (each,))]
+        assert tuple(word for word in words if isinstance(word, str)) == get_args(known)
+    assert get_args(Spread) == SPREADS
+    names = {field.name for field in fields(meseta.Settings)}
+    assert set(SettingsKeys.model_fields) == names - {"noise", "edge"}
+
+
 LAWS = [
     ('"0.1"', meseta.Normal(0.1)),
     ("0.1", meseta.Normal(0.1)),
@@ -456,6 +477,24 @@ def test_any_name_is_read_and_pointed_at(tmp_path_factory, name):
         ("[study]\nbudget = 0\n" + X, "press.toml:2: study.budget must be at least 1, got 0"),
         ("[study]\nbudget = 2.5\n" + X, "study.budget must be a whole number, got 2.5"),
         ("[study]\nseed = -1\n" + X, "study.seed must be at least 0, got -1"),
+        (
+            "[study]\nkernel = 'matern'\n" + X,
+            "press.toml:2: study.kernel is not known: there is no value 'matern'",
+        ),
+        ("[study]\nprior = 'flat'\n" + X, "press.toml:2: study.prior is not known"),
+        (
+            "[study]\ninitial = 'sobl'\n" + X,
+            "press.toml:2: study.initial is not known: there is no value 'sobl' (did you mean",
+        ),
+        ("[study]\ninitial = 3\n" + X, "press.toml:2: study.initial must be one of 'sobol', 'unif"),
+        (
+            "[study]\ninitial = []\n" + X,
+            "must be one of 'sobol', 'uniform', or a list",
+        ),
+        (
+            "[study]\ninitial = [0.5]\n" + X,
+            "a list of designs such as [{ angle = 20.0 }], got [0",
+        ),
         ("[study]\nseed = 0x" + "f" * 9000 + "\n" + X, "study.seed"),
         ("version = 0x" + "f" * 9000 + "\n" + X, "newer version of meseta"),
         ("[study]\nname = ' '\n" + X, "study.name must not be empty"),
@@ -650,6 +689,26 @@ def test_what_is_refused_when_the_file_is_read(refusal, text, says):
         ),
         ("[study]\nmethod = 'rgk'\n" + X, "press.toml:2: study.method cannot be used"),
         ("[study]\noptions.K = 3\n" + X, "press.toml:2: study.options cannot be used"),
+        (
+            "[study]\ninitial = [\n{ x = 0.5 },\n{ x = 1.5 },\n]\n" + X,
+            "press.toml:4: study.initial[1] cannot be used: initial points must lie in the box",
+        ),
+        (
+            X + "[[study.initial]]\nx = 0.5\n[[study.initial]]\ny = 0.5\n",
+            "press.toml:6: study.initial[1] cannot be used: there is no parameter 'y'",
+        ),
+        (
+            "[study]\ninitial = [{ }]\n" + X,
+            "press.toml:2: study.initial[0] cannot be used: params must have a value for every",
+        ),
+        (
+            "[study]\ninitial = [{ x = '0.5' }]\n" + X,
+            "press.toml:2: study.initial[0] cannot be used: the value of 'x' must be a number",
+        ),
+        (
+            "[study]\ninitial = [{ x = 0.1 }, { x = 0.2 }]\nnum_initial = 1\n" + X,
+            "press.toml:3: study.num_initial cannot be used: num_initial is 1 but 2 initial",
+        ),
     ],
 )
 def test_what_is_refused_when_it_is_built(refusal, text, says):
