@@ -77,8 +77,8 @@ def test_yesterdays_study_has_a_report(tmp_path):
         study_name="yesterday", direction="maximize", sampler=optuna.samplers.RandomSampler(0)
     )
     study.optimize(lambda t: math.sin(5 * t.suggest_float("x", 0, 1)), n_trials=8)
-    page = meseta.integrations.optuna.report(study, NOISE, unit="N")
-    best = recommend(study, NOISE)
+    page = meseta.integrations.optuna.report(study, noise=NOISE, unit="N")
+    best = recommend(study, noise=NOISE)
     assert page.report.answer.robust.params == best.params
     assert page.report.answer.robust.perturbed.mean == best.mean
     assert page.report.terms.title == "yesterday"

@@ -124,7 +124,7 @@ def test_whatever_was_told_designs_are_finite(
     given_noise = None if noise_variance is None else noise_variance * scale**2
     optimizer = Optimizer(
         dict.fromkeys(names, (0.0, 1.0)),
-        Normal(0.05),
+        noise=Normal(0.05),
         method=method,
         options={"num_paths": 8, "num_features": 50} if method in ("rkg", "nes-ep") else None,
         num_initial=1,

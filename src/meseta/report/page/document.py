@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from plotly.offline import get_plotlyjs
 
+from meseta.gp.fit import KernelName
 from meseta.report.page.answer_tab import answer_tab
 from meseta.report.page.landscape_tab import landscape_tab
 from meseta.report.page.markup import Child, Markup, element
@@ -21,6 +22,11 @@ from meseta.report.views.report import Report
 # before anything is painted: what is meant for readers without scripts does not flash up
 AT_ONCE = 'document.documentElement.classList.add("scripted");'
 GENERATOR = "meseta"  # by which a report is known for one
+KERNELS: dict[KernelName, str] = {
+    "se": "squared exponential",
+    "matern52": "Matérn 5/2",
+    "matern32": "Matérn 3/2",
+}
 MOST_LINES = 3  # of noise in the head, before they are run together
 
 
@@ -75,6 +81,7 @@ def _header(report: Report) -> Markup:
     facts: tuple[tuple[str, Child], ...] = (
         ("Evaluations", counts(report)),
         ("Method", report.method),
+        ("Kernel", KERNELS[report.kernel]),
         ("Wanted", f"{'large' if report.maximize else 'small'} values of {terms.value}"),
         ("Noise", noise or "none"),
     )

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from meseta.gp.fit import KernelName
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.report.views.answer import Answer, answer
 from meseta.report.views.landscape import Landscape, landscape
@@ -20,6 +21,7 @@ class Report:
     terms: Terms
     maximize: bool
     method: str
+    kernel: KernelName
     parameters: tuple[str, ...]  # names, in the order of the space
     noise: tuple[tuple[str, str], ...]  # whose noise, and its law as people write it
     complete: int
@@ -44,6 +46,7 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
         terms=terms,
         maximize=subject.sign > 0,
         method=optimizer.method,
+        kernel=optimizer.settings.kernel,
         parameters=tuple(subject.name(name) for name in subject.parameters),
         noise=noise_in_words(subject, terms),
         complete=states.count("complete"),
@@ -61,6 +64,7 @@ def nothing_yet(
     terms: Terms,
     maximize: bool,
     method: str,
+    kernel: KernelName,
     parameters: tuple[str, ...],
     evaluations: tuple[Evaluation, ...],
 ) -> Report:
@@ -70,6 +74,7 @@ def nothing_yet(
         terms=terms,
         maximize=maximize,
         method=method,
+        kernel=kernel,
         parameters=parameters,
         noise=(),
         complete=0,
