@@ -65,7 +65,7 @@ def prepare(folder, *, budget, method, storage="", seconds=0.05, num_initial=Non
 def start(folder, *words):
     """A process of its own, which can be killed with all that it has started."""
     return subprocess.Popen(
-        [sys.executable, "-m", "meseta.cli.app", "run", "trust.toml", "--quiet", "--json", *words],
+        [sys.executable, "-m", "meseta.cli", "run", "trust.toml", "--quiet", "--json", *words],
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,

@@ -70,7 +70,7 @@ def opened(folder, **settings):
 
 def start(folder, *words, **settings):
     return subprocess.Popen(
-        [sys.executable, "-m", "meseta.cli.app", "run", "s.toml", *words],
+        [sys.executable, "-m", "meseta.cli", "run", "s.toml", *words],
         cwd=folder,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         stdin=subprocess.DEVNULL,
