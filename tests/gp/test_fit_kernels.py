@@ -11,8 +11,8 @@ from scipy import stats
 
 from gp_models import tensor, uniform, unit_box
 from meseta import Normal
-from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.gp.surrogate import read_kernel
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate
 
 KERNELS = ("se", "matern52", "matern32")
 every_kernel = pytest.mark.parametrize("kernel", KERNELS)

@@ -10,8 +10,8 @@ import pytest
 import meseta
 from gp_models import uniform, unit_box
 from meseta import Normal, Optimizer, Settings
+from meseta.integrations.botorch import suggest
 from meseta.optimizer.settings import Keywords, OptimizerKeywords, StepKeywords, read_settings
-from meseta.optimizer.suggest import suggest
 
 LINE = {"x": (0.0, 1.0)}
 

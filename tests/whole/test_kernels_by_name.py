@@ -11,9 +11,9 @@ from command_line import typed
 from gp_models import uniform, unit_box
 from meseta.gp.fit import KernelName
 from meseta.gp.surrogate import read_kernel
+from meseta.integrations.botorch import suggest
 from meseta.integrations.dashboard import show_robust
 from meseta.integrations.optuna import RobustSampler, recommend, report
-from meseta.optimizer.suggest import suggest
 from meseta.report import for_optimizer
 
 KERNELS = ("se", "matern52", "matern32")
