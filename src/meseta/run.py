@@ -13,10 +13,10 @@ from tqdm import tqdm
 
 from meseta.boundary import described_error, read_count, read_value, shown
 from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.comparison import comparison
 from meseta.optimizer.evaluation import read_evaluation
 from meseta.optimizer.record import Recommendation, Trial
 from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
-from meseta.optimizer.side_by_side import side_by_side
 from meseta.problems import Problem
 from meseta.report.views.report import Report, report
 from meseta.report.views.terms import Words, read_terms
@@ -35,7 +35,7 @@ class Result:
     std: float  # posterior standard deviation of g(params)
     nominal_mean: float  # of f(params)
     nominal_std: float
-    nominal: Recommendation  # the best point if nothing perturbed it, as far as it was looked for
+    nominal: Recommendation  # ignores the noise; not the target of the search
     history: pd.DataFrame
     trials: tuple[Trial, ...]
     optimizer: Optimizer  # to go on by ask and tell
@@ -68,7 +68,7 @@ class Result:
             *([f"{failed} failed"] if failed else []),
             *(["interrupted"] if self.interrupted else []),
         ]
-        return side_by_side(title, self, self.nominal)
+        return comparison(title, self, self.nominal)
 
 
 class EvaluationsFailed(RuntimeError):

@@ -12,9 +12,9 @@ from meseta.integrations.optuna.study_settings import observed, optimizer_of
 from meseta.integrations.optuna.study_space import StudySpace, names_in
 from meseta.integrations.optuna.study_trials import check_supported, read_trials
 from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.comparison import comparison
 from meseta.optimizer.record import Recommendation
 from meseta.optimizer.settings import Settings
-from meseta.optimizer.side_by_side import side_by_side
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,7 +29,7 @@ class StudyAnswer(Recommendation):
     def __repr__(self) -> str:
         trials = sum(trial.state == "complete" for trial in self.optimizer.trials)
         title = [f"{self.optimizer.direction}", f"{trials} complete trials"]
-        return "\n".join([side_by_side(title, self, self.nominal), *self.notes])
+        return "\n".join([comparison(title, self, self.nominal), *self.notes])
 
 
 def answer(study: Study, settings: Settings) -> StudyAnswer:
