@@ -68,7 +68,7 @@ def typed(*words: str, study: str = STUDY) -> "subprocess.CompletedProcess[str]"
         Path(folder, "hill.toml").write_text(study, encoding="utf-8")
         Path(folder, "hill.py").write_text(OBJECTIVE, encoding="utf-8")
         env = {**os.environ, "OMP_NUM_THREADS": "1"}
-        command = [sys.executable, "-m", "meseta.cli.app", *words]
+        command = [sys.executable, "-m", "meseta.cli", *words]
         return subprocess.run(command, cwd=folder, capture_output=True, text=True, env=env)
 
 

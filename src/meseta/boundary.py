@@ -17,6 +17,7 @@ LONGEST_SHOWN = 80  # letters of a value in a message
 LONGEST_TEXT = 2000  # letters of a message that is kept
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
 LARGEST_VALUE = 1e100  # of f: its square must still be a number
+SEEDS = 2**63 - 1  # the largest seed that random generators take
 
 
 def read_number(what: str, value: Any, remedy: str = "") -> float:

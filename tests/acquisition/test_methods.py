@@ -1,6 +1,7 @@
 """Every method keeps the same contract: this file runs over all of them."""
 
 from dataclasses import fields
+from functools import cache
 
 import pytest
 import torch
@@ -30,25 +31,27 @@ def data(d, n=None, seed=0):
     return X, torch.sin(5 * X).sum(-1) + 0.01 * normal(len(X), seed=seed + 1)
 
 
-def one(name, d, *, seed=0, X_pending=None):
-    X, y = data(d)
-    return suggest(
-        X,
-        y,
-        unit_box(d),
-        LAWS[d],
-        method=name,
-        options=QUICK.get(name),
-        seed=seed,
-        X_pending=X_pending,
-    )
+@cache
+def fit(d):
+    """Methods share the model: a fit takes longer than all that they do with it."""
+    return fit_surrogate(*data(d), unit_box(d))
+
+
+@cache
+def fit_of_state(state):
+    X, y = STATES[state]()
+    return fit_surrogate(X, y, unit_box(X.shape[1]))
+
+
+def one(name, d, law=None, **settings):
+    options = QUICK.get(name)
+    settings = {"method": name, "options": options, "fitted": fit(d), **settings}
+    return suggest(*data(d), unit_box(d), law or LAWS[d], **settings)
 
 
 def acquisition(name, d, **options):
-    X, y = data(d)
-    model, _ = fit_surrogate(X, y, unit_box(d))
     prepare = methods.prepare(name, QUICK.get(name))
-    return RobustAcquisition(model, LAWS[d], unit_box(d), prepare, **options)
+    return RobustAcquisition(fit(d)[0], LAWS[d], unit_box(d), prepare, **options)
 
 
 def test_the_names_are_those_of_the_paper_and_two_more():
@@ -124,9 +127,9 @@ def test_pending_points_count_as_observed_at_their_mean(name):
 def test_hostile_data_give_a_finite_suggestion_and_recommendation(name, state):
     X, y = STATES[state]()
     bounds, law = unit_box(X.shape[1]), Normal(0.1)
-    x, info = suggest(X, y, bounds, law, method=name, options=QUICK.get(name))
+    model, _ = fitted = fit_of_state(state)
+    x, _ = suggest(X, y, bounds, law, method=name, options=QUICK.get(name), fitted=fitted)
     assert ((x >= 0) & (x <= 1)).all()
-    model = info.model or fit_surrogate(X, y, bounds)[0]
     best = recommend(RobustPosterior.from_model(model, law), bounds, method=name)
     assert best.x.isfinite().all()
     assert tensor([best.mean, best.std]).isfinite().all()
@@ -135,25 +138,26 @@ def test_hostile_data_give_a_finite_suggestion_and_recommendation(name, state):
 @pytest.mark.parametrize("law", [Normal(0.0), Normal(1e3), Uniform(1e-9)], ids=repr)
 @pytest.mark.parametrize("name", NAMES)
 def test_any_width_of_the_noise(name, law):
-    X, y = data(2)
-    x, _ = suggest(X, y, unit_box(2), law, method=name, options=QUICK.get(name))
+    x, _ = one(name, 2, law)
     assert ((x >= 0) & (x <= 1)).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_raw_units_do_not_matter(name):
-    """The same problem in other units of x and y: the same point, in those units."""
+@pytest.fixture(scope="module")
+def other_units():
+    """The same data in other units of x and y: width and offset, data, box, what was fitted."""
     X, y = data(2)
     width, offset = tensor([55.0, 0.9]), tensor([-10.0, 4.1])
-    there = suggest(X, y, unit_box(2), Normal(0.1), method=name, options=QUICK.get(name))[0]
-    here, _ = suggest(
-        offset + width * X,
-        1e3 + 1e-2 * y,
-        torch.stack([offset, offset + width]),
-        Normal(0.1 * width),
-        method=name,
-        options=QUICK.get(name),
-    )
+    told = offset + width * X, 1e3 + 1e-2 * y, torch.stack([offset, offset + width])
+    return width, offset, told, fit_surrogate(*told)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_raw_units_do_not_matter(name, other_units):
+    """The same problem in other units of x and y: the same point, in those units."""
+    width, offset, told, fitted = other_units
+    there, _ = one(name, 2, Normal(0.1))
+    options = QUICK.get(name)
+    here, _ = suggest(*told, Normal(0.1 * width), method=name, options=options, fitted=fitted)
     torch.testing.assert_close((here - offset) / width, there, rtol=0, atol=2e-2)
 
 

@@ -18,12 +18,13 @@ from gp_models import (
     model,
     normal,
     random_model,
+    small_model,
     tensor,
     uniform,
     unit_box,
 )
 from meseta import Normal, Uniform, nes_plain
-from meseta.integrations.botorch import NoisyInputEntropySearch
+from meseta.integrations.botorch import NoisyInputEntropySearch, fit_surrogate
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "nes_ep_cases.json").read_text())["cases"]
 
@@ -338,3 +339,37 @@ def test_a_point_that_is_evaluated_twice_has_one_constraint():
     expected, given = one.conditioned(x), two.conditioned(x)
     torch.testing.assert_close(given.m_g, expected.m_g, rtol=0, atol=1e-8)
     torch.testing.assert_close(given.v_g, expected.v_g, rtol=0, atol=1e-8)
+
+
+def test_what_was_read_from_a_model_does_not_change_when_the_model_does():
+    X, y, model = small_model()
+    acquisition = NoisyInputEntropySearch(model, Normal(0.1), unit_box(2))
+    before = acquisition(X[:3, None]), acquisition.robust.joint(X).m_g
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3)
+        model.train_targets.add_(1.0)
+    assert torch.equal(acquisition(X[:3, None]), before[0])
+    assert torch.equal(acquisition.robust.joint(X).m_g, before[1])
+    single, info = fit_surrogate(X, y, unit_box(2))
+    mean = info.hyperparameters.mean.item()
+    with torch.no_grad():
+        single.mean_module.raw_constant.add_(1.0)
+    assert info.hyperparameters.mean.item() == mean
+
+
+def test_no_points_give_no_values():
+    _, _, model = small_model()
+    acquisition = NoisyInputEntropySearch(model, Normal(0.1), unit_box(2))
+    empty = torch.zeros(0, 2, dtype=torch.double)
+    assert acquisition(empty[:, None]).shape == (0,)
+    assert acquisition.robust.joint(empty).m_g.shape == (0,)
+
+
+def test_without_any_noise_no_point_is_suggested_twice():
+    X, y, _ = small_model()
+    X = torch.cat([X, X[:1]])  # a repeated point makes the covariance singular
+    model, _ = fit_surrogate(X, torch.cat([y, y[:1]]), unit_box(2), noise_variance=0.0)
+    acquisition = NoisyInputEntropySearch(model, Normal(0.0), unit_box(2))
+    x = torch.rand(50, 2, generator=torch.Generator().manual_seed(3), dtype=torch.double)
+    assert acquisition(X[:, None]).max() < 0.2 * acquisition(x[:, None]).max()

@@ -241,7 +241,7 @@ COMMAND = [
 def test_a_killed_campaign_goes_on_where_it_was(tmp_path):
     path = path_of(tmp_path, "sin-linear", "ei")
     first = subprocess.Popen(
-        [sys.executable, "-m", "meseta.cli.app", *COMMAND, tmp_path], stderr=subprocess.PIPE
+        [sys.executable, "-m", "meseta.cli", *COMMAND, tmp_path], stderr=subprocess.PIPE
     )
     deadline = time.monotonic() + 60
     while not path.exists() and time.monotonic() < deadline:

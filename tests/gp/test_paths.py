@@ -299,3 +299,15 @@ def test_unknown_samplers_are_refused_with_the_known_ones():
     posterior = posterior_of(("se",), Normal(0.1))
     with pytest.raises(ValueError, match="unknown sampler 'exact'; use 'pathwise' or 'sparse-"):
         inspect.unwrap(sample_paths)(posterior, 2, 10, generator(24), "exact")
+
+
+@pytest.mark.parametrize("noise_variance", [0.0, 1e-18, 1e-16])
+@pytest.mark.parametrize("sampler", ["pathwise", "sparse-spectrum"])
+def test_paths_without_observation_noise_interpolate(noise_variance, sampler):
+    kernel = smooth(StationaryKernel(tensor(1.5), ("matern52",), tensor([0.3])), Normal(0.1))
+    X = torch.rand(5, 1, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    y = (6 * X[:, 0]).sin()
+    noise = torch.full((5,), noise_variance, dtype=torch.double)
+    posterior = condition(kernel, tensor(0.0), X, y, noise, tensor(1e-6))
+    paths = sample_paths(posterior, 20, 500, torch.Generator().manual_seed(1), sampler)
+    assert_close(paths.f(X), y.expand(20, 5), rtol=0, atol=1e-5)

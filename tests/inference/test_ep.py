@@ -379,3 +379,30 @@ def test_correlations_that_are_mostly_rounding_are_warned_about():
     assert info.jitter > 0.1
     assert gaussian.mean.isfinite().all()
     assert (gaussian.variance > 0).all()
+
+
+def test_an_infinite_bound_leaves_the_prior():
+    mean, covariance = tensor([0.0, 1.0]), tensor([[1.0, 0.5], [0.5, 2.0]])
+    gaussian, info = expectation_propagation(mean, covariance, tensor([math.inf]))
+    assert info.converged.all()
+    assert_close(gaussian.mean[0], mean)
+    assert_close(gaussian.variance[0], covariance.diagonal())
+
+
+@pytest.mark.parametrize("gap", [1e-4, 1e-6, 1e-8, 1e-10])
+@pytest.mark.parametrize("height", [-25.0])
+def test_nearly_repeated_points_far_above_the_bound_agree_with_the_readable_twin(gap, height):
+    n = 6
+    covariance = torch.full((n, n), 1 - gap, dtype=torch.double).fill_diagonal_(1.0)
+    mean = torch.linspace(-0.1, 0.1, n, dtype=torch.double)
+    gaussian, info = expectation_propagation(mean, covariance, tensor([height]))
+    assert info.converged
+    if gap < 1e-7:  # plain sweeps do not get there, nor does the twin, but it is the limit
+        assert_close(gaussian.mean[0], mean - 25.13765, rtol=0, atol=1e-5)
+        assert_close(gaussian.variance[0], torch.full_like(mean, 1.186e-3), rtol=1e-3, atol=0)
+        return
+    mu_1, Sigma_1 = truncate_by_ep(mean.numpy(), covariance.numpy(), height)
+    # rounding of the covariance, 1e-16 / gap of the little that is left, reaches both
+    assert_close(gaussian.mean[0], torch.from_numpy(mu_1), rtol=0, atol=1e-8)
+    variance = torch.from_numpy(np.diag(Sigma_1).copy())
+    assert_close(gaussian.variance[0], variance, rtol=1e-6, atol=0)

@@ -17,7 +17,7 @@ from botorch.acquisition import (
 from botorch.optim import optimize_acqf
 from botorch.sampling import SobolQMCNormalSampler
 
-from gp_models import kernel, model, normal, random_model, tensor, uniform, unit_box
+from gp_models import kernel, model, normal, random_model, small_model, tensor, uniform, unit_box
 from meseta import Normal, Uniform
 from meseta.integrations.botorch import RobustModel, RobustPosterior
 
@@ -116,3 +116,22 @@ def test_pending_points_are_fantasised_by_max_value_entropy_search(view):
             view, CANDIDATES, num_mv_samples=3, num_fantasies=4, X_pending=tensor([[0.5, 0.5]])
         )
         assert acquisition(uniform(3, 1, 2, seed=1)).isfinite().all()
+
+
+def test_the_view_of_g_takes_many_and_repeated_points():
+    _, _, model = small_model()
+    view = RobustModel.from_model(model, Normal(0.1))
+    x = torch.rand(100, 2, generator=torch.Generator().manual_seed(1), dtype=torch.double)
+    assert view.posterior(x).variance.isfinite().all()
+    assert view.posterior(x[:1].repeat(50, 1)).mean.isfinite().all()
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        assert qMaxValueEntropy(view, x)(x[:3, None]).isfinite().all()
+
+
+def test_a_noise_of_their_own_for_new_observations_is_refused():
+    X, y, model = small_model()
+    view = RobustModel.from_model(model, Normal(0.1))
+    with pytest.raises(NotImplementedError, match="noise of the model"):
+        view.condition_on_observations(X, y[:, None], noise=torch.ones(8, 1).double())
+    assert view.subset_output([0]) is view

@@ -606,3 +606,15 @@ def test_a_law_for_another_number_of_parameters_is_refused():
         smooth(kernel, Normal((0.1, 0.2, 0.3)))
     with pytest.raises(ValueError, match="has 3 laws but x has 2 parameters"):
         smooth(kernel, Independent([Normal(0.1), Uniform(0.2), Normal(0.3)]))
+
+
+@every_shape
+@pytest.mark.parametrize("ratio", [0.24, 0.26, 1.0, 30.0])
+def test_gradients_at_the_ends_of_the_interval_are_differences_of_the_kernel(shape, ratio):
+    h = ratio * LENGTHSCALE
+    kernel = kernel_1d(shape, Uniform(h))
+    value = float(kappa(shape, 2 * h) - 1) / (2 * h)
+    assert gradient(kernel.k_gf, [h]).item() == pytest.approx(value, abs=1e-10 / h)
+    far, near = (smoothed(shape, "uniform", h, e, 1) for e in (3 * h, h))
+    value = (far - near) / (2 * h)
+    assert gradient(kernel.k_g, [2 * h]).item() == pytest.approx(value, abs=1e-10 / h)

@@ -124,7 +124,7 @@ assert x == Wobble(0.2, (1.0, 2.0), True)
 assert y.laws[1] == Wobble(3.0)
 assert law_in_words(x, "mm") == "a wobble of 0.2 mm"
 assert "| that it wobbles | `Wobble(0.2)` |" in law_pages.by_knowledge()
-assert "| `wobble` | `size` | `steps`, `loose` |" in law_pages.by_keys()
+assert '| `law = "wobble"` | `size` | `steps`, `loose` |' in law_pages.by_keys()
 """
 
 

@@ -491,3 +491,25 @@ def test_every_gram_matrix_is_a_covariance(seed, d, rank, size):
     omega = torch.randn(3, d, generator=generator(seed + 1), dtype=torch.double) / scale.sqrt()
     exact = (-0.5 * ((omega @ root) ** 2).sum(-1)).exp()
     assert_close(law.characteristic(omega).real, exact, rtol=0, atol=1e-12)
+
+
+def test_a_negative_variance_beside_a_large_one_is_refused():
+    with pytest.raises(ValueError, match="semi-definite"):
+        Normal(covariance=[[1e12, 0.0], [0.0, -0.5]])
+
+
+@pytest.mark.parametrize("width", [torch.ones(2, 1), [[0.1, 0.2]], [None]], ids=str)
+def test_nested_widths_are_refused_by_name(width):
+    with pytest.raises((TypeError, ValueError), match="std must be"):
+        inspect.unwrap(read_width)("std", width)
+
+
+def test_bytes_are_no_widths():
+    with pytest.raises((TypeError, ValueError)):
+        inspect.unwrap(read_width)("std", b"12")
+
+
+@pytest.mark.parametrize("width", [1, [1, 2], np.array([0.1, 0.2]), np.float32(0.5)], ids=str)
+def test_integers_and_arrays_pass_the_type_checks(width):
+    Normal(width)
+    Uniform(width)

@@ -44,7 +44,7 @@ def run(optimizer, objective, evaluations):
 
 def told(values, space=LINE, **options):
     """An Optimizer that was told these values at evenly spaced points, unasked."""
-    optimizer = Optimizer(space, Normal(0.05), **options)
+    optimizer = Optimizer(space, noise=Normal(0.05), **options)
     for number, value in enumerate(values):
         optimizer.tell({"x": (number + 0.5) / len(values)}, value)
     return optimizer
@@ -60,7 +60,7 @@ def test_initial_points_grow_with_the_number_of_parameters():
 
 
 def test_sobol_points_come_first_then_the_method():
-    optimizer = Optimizer(PLANE, NOISE, seed=4)
+    optimizer = Optimizer(PLANE, noise=NOISE, seed=4)
     points = run(optimizer, f, 6)
     expected = sobol_sequence(optimizer.space.bounds, 0, 5, seed=4)
     assert [list(point.values()) for point in points[:5]] == expected.tolist()
@@ -162,7 +162,7 @@ def global_randomness():
 
 def test_the_same_calls_give_the_same_points_and_touch_no_global_randomness():
     before = global_randomness()
-    first, again, other = (run(Optimizer(PLANE, NOISE, seed=s), f, 7) for s in (0, 0, 1))
+    first, again, other = (run(Optimizer(PLANE, noise=NOISE, seed=s), f, 7) for s in (0, 0, 1))
     assert first == again
     assert all(a != b for a, b in zip(first, other, strict=True))
     assert global_randomness() == before
@@ -177,7 +177,7 @@ def test_a_batch_is_as_many_single_questions():
 
 
 def test_recommending_does_not_change_what_is_asked():
-    plain, curious = Optimizer(LINE, Normal(0.05)), Optimizer(LINE, Normal(0.05))
+    plain, curious = Optimizer(LINE, noise=Normal(0.05)), Optimizer(LINE, noise=Normal(0.05))
     for _ in range(3):
         batch = plain.ask(2)
         assert batch == curious.ask(2)
@@ -402,7 +402,7 @@ def test_there_is_nothing_to_recommend_without_values(call):
 
 @pytest.mark.parametrize("method", ["nes-ep", "ei"])
 def test_a_recommendation_is_that_of_the_pure_functions(method):
-    optimizer = Optimizer(PLANE, NOISE, method=method, seed=3)
+    optimizer = Optimizer(PLANE, noise=NOISE, method=method, seed=3)
     run(optimizer, f, 5)
     X = torch.tensor([list(t.params.values()) for t in optimizer.trials], dtype=torch.double)
     y = torch.tensor([t.value for t in optimizer.trials], dtype=torch.double)
@@ -429,7 +429,10 @@ def test_without_noise_the_robust_optimum_is_the_nominal_one():
 
 
 def test_minimising_mirrors_maximising():
-    up, down = Optimizer(LINE, Normal(0.05)), Optimizer(LINE, Normal(0.05), direction="minimize")
+    up, down = (
+        Optimizer(LINE, noise=Normal(0.05)),
+        Optimizer(LINE, noise=Normal(0.05), direction="minimize"),
+    )
     points = run(up, wave, 6)
     assert points == run(down, lambda params: -wave(params), 6)
     for high, low in ((up.recommend(), down.recommend()), (up.nominal(), down.nominal())):
@@ -443,7 +446,7 @@ def test_minimising_mirrors_maximising():
 
 
 def test_the_history_has_what_was_recommended():
-    optimizer = Optimizer(PLANE, NOISE)
+    optimizer = Optimizer(PLANE, noise=NOISE)
     assert optimizer.history.empty
     run(optimizer, f, 2)
     best = optimizer.recommend()
@@ -485,7 +488,7 @@ class AskTell(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.optimizer = Optimizer(LINE, Normal(0.05), num_initial=2)
+        self.optimizer = Optimizer(LINE, noise=Normal(0.05), num_initial=2)
         self.pending, self.told = [], []
 
     @rule(n=st.integers(1, 2))
@@ -547,7 +550,7 @@ TestAnyInterleaving = AskTell.TestCase
 
 
 def test_a_point_typed_back_with_few_digits_is_the_pending_one():
-    optimizer = Optimizer(LINE, Normal(0.05), num_initial=3)
+    optimizer = Optimizer(LINE, noise=Normal(0.05), num_initial=3)
     for _ in range(5):
         params = {"x": round(optimizer.ask()["x"], 2)}
         optimizer.tell(params, wave(params))
@@ -582,7 +585,7 @@ def test_values_whose_squares_overflow_are_refused_before_anything_is_stored(val
 
 
 def test_with_one_value_the_evaluated_point_is_recommended():
-    optimizer = Optimizer(LINE, Normal(0.1))
+    optimizer = Optimizer(LINE, noise=Normal(0.1))
     optimizer.tell({"x": 0.9}, 5.0)
     assert optimizer.recommend().params == {"x": 0.9}
 
@@ -603,7 +606,7 @@ def test_numbers_of_numpy_are_numbers_as_options_too():
 )
 def test_what_would_fail_later_is_refused_at_once(options, expected):
     with pytest.raises((TypeError, ValueError), match=expected):
-        Optimizer(LINE, Normal(0.1), **options)
+        Optimizer(LINE, noise=Normal(0.1), **options)
 
 
 def test_a_design_can_be_perturbed_as_it_will_be_in_use():
@@ -622,7 +625,7 @@ def test_a_design_can_be_perturbed_as_it_will_be_in_use():
         "kind": meseta.Substitution(0.3),
         "heat": meseta.Environment(meseta.Normal(2.0, mean=20.0)),
     }
-    optimizer = meseta.Optimizer(space, noise)
+    optimizer = meseta.Optimizer(space, noise=noise)
     design = {"x": 0.5, "rate": 1.0, "dose": 0.5, "kind": "b", "still": 3}
     drawn = pd.DataFrame(optimizer.perturbed(design, 4000, seed=1))
     assert list(drawn.columns) == list(space)

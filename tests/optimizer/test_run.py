@@ -83,7 +83,7 @@ def test_minimising_f_is_maximising_its_mirror_image():
 
 def test_a_run_equals_asking_and_telling_by_hand_and_can_go_on():
     result = quietly(sin_linear, budget=5, seed=3)
-    optimizer = meseta.Optimizer(LINE, NOISE, seed=3)
+    optimizer = meseta.Optimizer(LINE, noise=NOISE, seed=3)
     for _ in range(5):
         params = optimizer.ask()
         optimizer.tell(params, sin_linear(params))

@@ -77,8 +77,8 @@ def test_yesterdays_study_has_a_report(tmp_path):
         study_name="yesterday", direction="maximize", sampler=optuna.samplers.RandomSampler(0)
     )
     study.optimize(lambda t: math.sin(5 * t.suggest_float("x", 0, 1)), n_trials=8)
-    page = meseta.integrations.optuna.report(study, NOISE, unit="N")
-    best = recommend(study, NOISE)
+    page = meseta.integrations.optuna.report(study, noise=NOISE, unit="N")
+    best = recommend(study, noise=NOISE)
     assert page.report.answer.robust.params == best.params
     assert page.report.answer.robust.mean == best.mean
     assert page.report.terms.title == "yesterday"
@@ -111,7 +111,7 @@ def test_the_command_writes_a_report_also_before_anything_has_finished(folder):
     (folder / "press.toml").write_text(STUDY, encoding="utf-8")
     typed("ask", "press.toml")
     said = typed("report", "press.toml").stdout
-    assert "nothing has finished yet" in said
+    assert "no trial has finished yet" in said
     assert "press.html is written" in said
     typed("tell", "press.toml", "0", "0.25")
     rows = "\n".join(f"{0.1 * i},{0.9 - 0.1 * i},{math.sin(0.3 * i)}" for i in range(8))

@@ -8,7 +8,6 @@ import torch
 
 import meseta
 from meseta.gp.joint import condition
-from meseta.integrations.optuna.study_model import StudyModel
 from meseta.integrations.optuna.study_report import study_report
 from meseta.noise.perturbed import perturbed
 from meseta.report.views.answer import answer
@@ -33,7 +32,7 @@ def told(f=hills, num=16, noise=None, direction="maximize", space=None, **settin
     """An optimizer that has seen a spread of points."""
     optimizer = meseta.Optimizer(
         space or {"x": (0.0, 1.0), "y": (0.0, 1.0)},
-        NOISE if noise is None else noise,
+        noise=NOISE if noise is None else noise,
         direction=direction,
         num_initial=num,
         **settings,
@@ -247,7 +246,7 @@ def test_reports_are_the_same_twice():
 
 def test_many_parameters_and_few_values_and_failures():
     names = [f"p{i}" for i in range(12)]
-    optimizer = meseta.Optimizer(dict.fromkeys(names, (0.0, 1.0)), meseta.Normal(0.05))
+    optimizer = meseta.Optimizer(dict.fromkeys(names, (0.0, 1.0)), noise=meseta.Normal(0.05))
     for i in range(4):
         params = optimizer.ask()
         optimizer.tell(params, None if i == 1 else sum(params.values()))
@@ -263,7 +262,7 @@ def test_many_parameters_and_few_values_and_failures():
 
 
 def test_one_value_is_enough_and_none_is_said():
-    optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, {"x": meseta.Normal(0.1)})
+    optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, noise={"x": meseta.Normal(0.1)})
     made = report(optimizer)
     assert made.answer is None
     assert made.landscape is None
@@ -359,7 +358,9 @@ def test_findings_name_what_was_repaired_and_what_is_doubtful():
 
 
 def test_deviations_are_there_where_designs_were_carried_out_otherwise():
-    optimizer = meseta.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, {"x": meseta.Normal(0.02)})
+    optimizer = meseta.Optimizer(
+        {"x": (0.0, 1.0), "y": (0.0, 1.0)}, noise={"x": meseta.Normal(0.02)}
+    )
     for i in range(6):
         params = optimizer.ask()
         done = {**params, "x": params["x"] + 0.05 * (-1) ** i}
@@ -389,7 +390,7 @@ def a_study(num, **settings):
 def test_studies_are_reported_in_their_own_terms():
     study = a_study(12, direction="maximize", sampler=optuna.samplers.RandomSampler(1))
     study.ask()  # runs, its design unknown
-    made = study_report(study, StudyModel({"value": meseta.Normal(0.1)}), Terms())
+    made = study_report(study, meseta.Settings(noise={"value": meseta.Normal(0.1)}), Terms())
     assert set(made.answer.robust.params) == {"value", "kind", "only"}
     assert made.answer.robust.params["only"] == 3
     assert made.tolerances.each[0].name == "value"
@@ -401,7 +402,7 @@ def test_studies_are_reported_in_their_own_terms():
 
 
 def test_studies_without_a_value_say_so():
-    made = study_report(optuna.create_study(direction="maximize"), StudyModel(None), Terms())
+    made = study_report(optuna.create_study(direction="maximize"), meseta.Settings(), Terms())
     assert made.answer is None
     assert made.parameters == ()
     study = optuna.create_study()
@@ -409,6 +410,6 @@ def test_studies_without_a_value_say_so():
         study.ask({"x": optuna.distributions.FloatDistribution(0, 1)}),
         state=optuna.trial.TrialState.FAIL,
     )
-    made = study_report(study, StudyModel(None), Terms())
+    made = study_report(study, meseta.Settings(), Terms())
     assert (made.failed, made.maximize) == (1, False)
     assert made.search.trials[0].state == "failed"

@@ -302,3 +302,47 @@ def test_gradients_of_the_caller_are_left_alone():
     assert not ascent.x.requires_grad
     assert not ascent.value.requires_grad
     assert centre.grad is None
+
+
+def best_in_unit_box(A, c, start):
+    result = minimize(
+        lambda x: (0.5 * (x - c) @ A @ (x - c), A @ (x - c)),
+        start,
+        jac=True,
+        bounds=[(0, 1)] * len(c),
+        method="L-BFGS-B",
+        options={"ftol": 1e-16, "gtol": 1e-12, "maxiter": 10_000},
+    )
+    return -result.fun, result.x
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10_000), d=st.integers(1, 6))
+def test_concave_quadratics_in_a_box_reach_the_maximum_that_scipy_finds(seed, d):
+    b = 5
+    objective, A, c = concave_quadratics(seed, b, d)
+    start = torch.rand(b, d, generator=torch.Generator().manual_seed(seed), dtype=torch.double)
+    ascent = ascend(
+        objective,
+        start,
+        unit_box(d),
+        max_iterations=300,
+        gradient_tolerance=1e-9,
+        value_tolerance=1e-13,
+    )
+    scale = objective(torch.arange(b), start).abs().max().item()
+    for i in range(b):
+        value, _ = best_in_unit_box(A[i].numpy(), c[i].numpy(), start[i].numpy())
+        assert ascent.value[i].item() == pytest.approx(value, abs=1e-9 * scale)
+
+
+def test_a_direction_that_the_box_bends_is_shortened_until_it_climbs():
+    A, c = tensor([[51.6, -32.4], [-32.4, 25.7]]), tensor([0.75, 1.32])
+    ascent = ascend(
+        lambda problem, x: -0.5 * ((x - c) @ A * (x - c)).sum(-1),
+        tensor([[0.24, 0.76]]),
+        unit_box(2),
+        max_iterations=300,
+    )
+    value, _ = best_in_unit_box(A.numpy(), c.numpy(), np.array([0.24, 0.76]))
+    assert ascent.value.item() == pytest.approx(value, abs=1e-6)

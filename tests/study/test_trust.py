@@ -5,7 +5,6 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -17,6 +16,7 @@ from meseta.study.ledger import open_ledger
 from meseta.study.progress import kind_of, progress
 from meseta.study.toml.file import read_study
 from postgresql import server
+from processes import PARENT, Command
 
 STUDY = """
 version = 1
@@ -37,43 +37,51 @@ low = -1.0
 high = 1.0
 noise = "± 0.1"
 """
-# Keeps a diary, so that the test knows what was evaluated whatever the storage says.
+# Keeps a diary, so that the test knows what was evaluated whatever the storage says. Workers of a
+# team wait for each other in their first evaluation, and after some until one of them was killed.
 MODEL = """
 import json, os, time
+from pathlib import Path
+
+DIARY = Path("diary.jsonl")
+
+def until(condition):
+    end = time.monotonic() + 120
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
 
 def f(p):
     begun = time.time()
+    Path(str(os.getpid()) + ".here").touch()
+    until(lambda: len([*Path().glob("*.here")]) >= {workers})
     time.sleep({seconds})
+    if {kill_after} and DIARY.exists() and len(DIARY.read_text().splitlines()) >= {kill_after}:
+        until(Path("killed").exists)
     value = -(p["x"] - 0.4) ** 2 - p["y"] ** 2
     entry = {{"pid": os.getpid(), **p, "value": value, "begun": begun, "done": time.time()}}
     line = json.dumps(entry) + "\\n"
-    with open("diary.jsonl", "a") as diary:
+    with DIARY.open("a") as diary:
         diary.write(line)
     return value
 """
+KILL_AFTER = 6  # evaluations
 
 
-def prepare(folder, *, budget, method, storage="", seconds=0.05, num_initial=None):
+def prepare(
+    folder, *, budget, method, storage="", seconds=0.05, num_initial=None, workers=1, kill_after=0
+):
     url = f'storage = "{storage}"' if storage else ""
     more = "" if num_initial is None else f"num_initial = {num_initial}"
     text = STUDY.format(budget=budget, method=method, storage=url, more=more)
     (folder / "trust.toml").write_text(text)
-    (folder / "model.py").write_text(MODEL.format(seconds=seconds))
+    (folder / "model.py").write_text(
+        MODEL.format(seconds=seconds, workers=workers, kill_after=kill_after)
+    )
     return folder / "trust.toml"
 
 
 def start(folder, *words):
-    """A process of its own, which can be killed with all that it has started."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "meseta.cli.app", "run", "trust.toml", "--quiet", "--json", *words],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    )
+    return Command(folder, "run", "trust.toml", "--quiet", "--json", *words)
 
 
 def finish(process, seconds=240):
@@ -135,20 +143,21 @@ def test_a_run_that_is_killed_again_and_again(tmp_path):
     assert len(evaluated) <= budget + kills
 
 
-def team_of(folder, workers, wait):
+def team_of(folder, workers):
     """Workers started by hand, one of them killed in the midst of its work."""
     ledger = open_ledger(read_study(folder / "trust.toml"))
-    team = [start(folder, "--worker", str(os.getpid())) for _ in range(workers)]
+    team = [start(folder, "--worker", PARENT) for _ in range(workers)]
     try:
         victim = None
         while victim is None:
             time.sleep(0.1)
             assert any(worker.poll() is None for worker in team)
-            if progress(ledger.trials, None).complete >= wait:
+            if progress(ledger.trials, None).complete >= KILL_AFTER:
                 running = [t for t in ledger.trials if kind_of(t) == "running" and t.params]
                 pids = [t.user_attrs["meseta:worker"]["pid"] for t in running]
                 victim = next((worker for worker in team if worker.pid in pids), None)
         os.killpg(victim.pid, signal.SIGKILL)
+        (folder / "killed").touch()
         for worker in team:
             if worker is not victim:
                 _, err = worker.communicate(timeout=240)
@@ -174,9 +183,9 @@ def check_team(folder, ledger, budget):
 
 
 def test_two_workers_on_sqlite(tmp_path):
-    budget = 16
-    prepare(tmp_path, budget=budget, method="rkg", seconds=0.2)
-    ledger = team_of(tmp_path, 2, wait=6)
+    budget = 12
+    prepare(tmp_path, budget=budget, method="rkg", workers=2, kill_after=KILL_AFTER)
+    ledger = team_of(tmp_path, 2)
     check_team(tmp_path, ledger, budget)
     pairs = pairs_at_once(tmp_path)
     assert pairs
@@ -184,10 +193,11 @@ def test_two_workers_on_sqlite(tmp_path):
 
 
 def test_eight_workers_on_postgresql(tmp_path):
-    budget = 64
+    budget = 40
+    settings = {"budget": budget, "method": "rkg", "num_initial": 28}
     with server() as url:
-        prepare(tmp_path, budget=budget, method="rkg", storage=url, seconds=0.3, num_initial=40)
-        ledger = team_of(tmp_path, 8, wait=20)
+        prepare(tmp_path, storage=url, workers=8, kill_after=KILL_AFTER, **settings)
+        ledger = team_of(tmp_path, 8)
         check_team(tmp_path, ledger, budget)
         ledger.database.database.engine.dispose()
     pairs = pairs_at_once(tmp_path)

@@ -31,6 +31,7 @@ from meseta.study.workers.nearness import gives_way
 from meseta.study.workers.output import lasting_output
 from meseta.study.workers.team import run_team
 from postgresql import restartable
+from processes import Command
 
 STUDY = """
 [study]
@@ -68,14 +69,8 @@ def opened(folder, **settings):
     return open_ledger(read_study(prepare(folder, "def f(p):\n    return p['x']\n", **settings)))
 
 
-def start(folder, *words, **settings):
-    return subprocess.Popen(
-        [sys.executable, "-m", "meseta.cli.app", "run", "s.toml", *words],
-        cwd=folder,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-        stdin=subprocess.DEVNULL,
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **settings},
-    )
+def start(folder, *words):
+    return Command(folder, "run", "s.toml", *words)
 
 
 def until(condition, seconds=180.0):
@@ -112,7 +107,9 @@ def f(p):
 
 def test_output_that_nobody_reads_fails_no_trial(tmp_path):
     path = prepare(tmp_path, TALKING)
-    with start(tmp_path) as process:
+    command = [sys.executable, "-m", "meseta.cli", "run", "s.toml"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.DEVNULL, **pipes) as process:
         assert process.stdout.readline() == "loaded\n"
         process.stdout.close()  # as `| head -n 1` does
         (tmp_path / "go").touch()
@@ -366,7 +363,7 @@ def test_a_second_signal_does_not_keep_a_worker_from_ending_in_good_order(folder
 
 def test_an_interrupt_ends_a_team_in_good_order(tmp_path):
     path = prepare(tmp_path, COUNTED.format(seconds=100), budget=9)
-    parent = start(tmp_path, "--workers", "2", start_new_session=True)
+    parent = start(tmp_path, "--workers", "2")
     until(lambda: len(lines_of(tmp_path / "begun")) >= 2)
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     _, err = parent.communicate(timeout=60)
@@ -563,7 +560,7 @@ def test_a_server_that_restarts_costs_nothing(tmp_path):
     with restartable() as server:
         assert begin_at_once(server.url) == ["many"] * 6
         path = prepare(tmp_path, COUNTED.format(seconds=0.3), budget=12, storage=server.url)
-        team = start(tmp_path, "--workers", "4")
+        team = start(tmp_path, "--workers", "2")
         until(lambda: len(lines_of(tmp_path / "begun")) >= 5)
         server.stop()
         time.sleep(2)

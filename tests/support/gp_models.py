@@ -7,7 +7,7 @@ from gpytorch.means import ZeroMean
 from gpytorch.settings import min_fixed_noise
 from hypothesis import strategies as st
 
-from meseta.integrations.botorch import product_matern
+from meseta.integrations.botorch import fit_surrogate, product_matern
 
 
 def tensor(values):
@@ -78,3 +78,10 @@ def log_uniform(low, high):
 
 
 SHAPES = ["se", "matern12", "matern32", "matern52"]
+
+
+def small_model():
+    """Eight values of a smooth function of two parameters, and the model that is fitted to them."""
+    X = torch.rand(8, 2, generator=torch.Generator().manual_seed(0), dtype=torch.double)
+    y = torch.sin(5 * X).sum(-1)
+    return X, y, fit_surrogate(X, y, unit_box(2))[0]

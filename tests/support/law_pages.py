@@ -17,7 +17,10 @@ def by_knowledge() -> str:
 
 def by_keys() -> str:
     """The keys of each law: docs/study-files.md."""
-    rows = [f"| `{law.name}` | {_keys(law.required)} | {_keys(law.optional)} |\n" for law in LAWS]
+    rows = [
+        f'| `law = "{law.name}"` | {_keys(law.required)} | {_keys(law.optional)} |\n'
+        for law in LAWS
+    ]
     return "| law | must have | may have |\n| --- | --- | --- |\n" + "".join(rows)
 
 

@@ -196,6 +196,7 @@ def report_of(*axes):
         terms=TERMS,
         maximize=True,
         method="rkg",
+        kernel="se",
         parameters=tuple(axis.name for axis in axes),
         noise=(("angle", "Normal(1.5)"),),
         complete=21,

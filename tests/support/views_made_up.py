@@ -191,6 +191,7 @@ def report(
         terms=terms,
         maximize=maximize,
         method="rkg",
+        kernel="se",
         parameters=tuple(each.name for each in made),
         noise=tuple((each.name, "Normal(0.1)") for each in made),
         complete=sum(each.state == "complete" for each in evaluations),

@@ -1,4 +1,4 @@
-"""Imports point one way: a layer that imports a higher one fails here."""
+"""Imports point one way: a layer that imports a higher one fails here; tests share the rooms."""
 
 import ast
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import meseta
 
 PACKAGE = Path(meseta.__file__).parent
+TESTS = Path(__file__).parents[1]
 # Lowest first; modules of one rank do not import each other.
 RANKS = [
     {"boundary"},
@@ -23,21 +24,24 @@ RANKS = [
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names}
 
 
-def imported(path):
-    """Names of the top-level modules of meseta that a file imports, at any depth of its code."""
+def imports_of(path):
+    """The full names of the modules that a file imports, at any depth of its code."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             assert node.level == 0, f"{path} imports relatively"
-            names = [node.module]
+            yield node.module
             if node.module == "meseta":
-                names = [f"meseta.{alias.name}" for alias in node.names]
+                yield from (f"meseta.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Import):
-            names = [alias.name for alias in node.names]
-        for name in names:
-            parts = name.split(".")
-            if parts[0] == "meseta" and len(parts) > 1:
-                yield parts[1]
+            yield from (alias.name for alias in node.names)
+
+
+def imported(path):
+    """Names of the top-level modules of meseta that a file imports."""
+    for name in imports_of(path):
+        parts = name.split(".")
+        if parts[0] == "meseta" and len(parts) > 1:
+            yield parts[1]
 
 
 def module_of(path):
@@ -68,3 +72,22 @@ def test_only_public_names_of_dependencies_are_imported():
                 parts = [*node.module.split("."), *(alias.name for alias in node.names)]
                 private += [f"{path}: {p}" for p in parts if p.startswith("_") and p[1] != "_"]
     assert not private
+
+
+def test_every_folder_of_tests_is_a_room_of_the_package():
+    def folders(parent):
+        return {path.parent.relative_to(parent).parts[0] for path in parent.glob("*/*.py")}
+
+    assert folders(TESTS) - folders(PACKAGE) == {"support", "whole"}
+
+
+def test_no_test_module_imports_another():
+    """What several of them need is in tests/support."""
+    modules = [*TESTS.rglob("test_*.py")]
+    names = {path.stem for path in modules}
+    wrong = [
+        f"{path.relative_to(TESTS)} imports {name}"
+        for path in modules
+        for name in names & {target.split(".")[0] for target in imports_of(path)}
+    ]
+    assert not wrong

@@ -1,4 +1,4 @@
-"""The wheel: what is in it, what it says of itself, and that it works from where it is unpacked."""
+"""The package: its version, its imports, and its wheel, which works from where it is unpacked."""
 
 import email
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("build", reason="python -m build comes with the dev extra")
+import meseta
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = {"report", "plot", "bench", "dashboard", "dask", "postgresql", "docs", "dev"}
@@ -18,6 +18,7 @@ EXTRAS = {"report", "plot", "bench", "dashboard", "dask", "postgresql", "docs", 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
+    pytest.importorskip("build", reason="python -m build comes with the dev extra")
     folder = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(folder), ROOT]
     done = subprocess.run(command, capture_output=True, text=True)
@@ -82,3 +83,17 @@ def test_the_unpacked_wheel_works(wheel, tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, env=env, cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "fine" in done.stdout
+
+
+def test_importing_the_package_does_not_import_torch():
+    code = (
+        "import sys, meseta; assert 'torch' not in sys.modules; meseta.Normal; print(dir(meseta))"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert "Uniform" in result.stdout
+
+
+def test_versions_agree():
+    for name in ("pyproject.toml", "CITATION.cff"):
+        assert meseta.__version__ in (ROOT / name).read_text(encoding="utf-8")

@@ -63,12 +63,12 @@ class RobustPosterior:
 
     @property
     def lengthscale(self) -> Float[Tensor, " d"]:
-        """Of f, in the raw units of x."""
+        """The lengthscales of f, in the raw units of x."""
         return self.core.kernel.kernel.lengthscale * self.units.x_width
 
     @property
     def noise_variance(self) -> Float[Tensor, ""]:
-        """Of a new observation of f."""
+        """The variance of a new observation of f."""
         return self.core.new_noise_variance * self.units.y_scale**2
 
     def joint(self, x: Float[Tensor, "m d"]) -> JointMoments:

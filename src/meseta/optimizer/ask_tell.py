@@ -3,16 +3,15 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, get_args, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.acquisition.methods import DEFAULT_METHOD
-from meseta.boundary import read_count, read_number, read_value, unknown
-from meseta.gp.fit import Hyperparameters, Prior, fit_surrogate
+from meseta.boundary import SEEDS, read_count, read_value
+from meseta.gp.fit import Hyperparameters, fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
@@ -23,23 +22,22 @@ from meseta.optimizer.recommend import nominal_optimum, robust_optimum
 from meseta.optimizer.record import Origin, Recommendation, Record, Trial
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
+from meseta.optimizer.settings import Direction, OptimizerKeywords, Settings, read_settings
 from meseta.optimizer.suggest import SuggestInfo, stream_of, suggest
 from meseta.space.environments import Environments
-from meseta.space.initial import Initial, read_initial, spread_points
-from meseta.space.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
+from meseta.space.initial import read_initial, spread_points
+from meseta.space.named_noise import read_environment, read_noise
 from meseta.space.parameter import Value
 from meseta.space.space import Design, Params, Ranges, Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Direction = Literal["maximize", "minimize"]
 # Points that differ by less, in shares of the ranges, are the same experiment.
 SAME = 1e-4
 # A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
 # typed or carried out.
 RECOGNISED = 1e-2
-SEEDS = 2**63 - 1  # as many as random generators take
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
 BLOCK = 128  # points of the sequence that are computed in one go
 
@@ -53,55 +51,27 @@ class Optimizer:
     Args:
         space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`; `Float` has a logarithmic
             scale or steps, `Int` whole numbers, `Categorical` choices.
-        noise: What perturbs a design: a law for each parameter that is perturbed,
-            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing. A tuple of names
-            has a joint law; `Environment` marks a quantity that is no part of the design.
-        edge: What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
-            "reflect" or "truncate"; one for all parameters, or a dict.
-        direction: "maximize" or "minimize".
-        method: One of `meseta.acquisition.methods.names()`.
-        options: Of the method, as a dict.
-        seed: Of everything random.
-        num_initial: How many points are asked for or told before the model takes over; None: 3,
-            5, 10 for one, two, three parameters, and 2 d + 4 for d parameters beyond.
-        initial: How these are spread, "sobol" or "uniform"; or a list of points. These are all
-            asked for first, and followed by Sobol points if num_initial is larger.
-        prior: Of the lengthscales, see `fit_surrogate`.
-        noise_variance: Of the observations of f; None: inferred.
+        settings: None: the defaults.
+        keywords: The settings that differ from these: noise, edge, direction, method, options,
+            kernel, prior, noise_variance, seed, num_initial, initial. See `Settings`.
     """
 
     def __init__(
         self,
         space: Space | Ranges,
-        noise: NamedNoise | None = None,
         *,
-        edge: NamedEdge = "allow",
-        direction: Direction = "maximize",
-        method: str = DEFAULT_METHOD,
-        options: object = None,
-        seed: int = 0,
-        num_initial: int | None = None,
-        initial: Initial = "sobol",
-        prior: Prior = "default",
-        noise_variance: float | int | None = None,
+        settings: Settings | None = None,
+        **keywords: Unpack[OptimizerKeywords],
     ) -> None:
-        for what, name, known in (
-            ("direction", direction, get_args(Direction)),
-            ("prior", prior, get_args(Prior)),
-        ):
-            if name not in known:
-                raise ValueError(unknown(what, name, known))
+        chosen = read_settings(settings, keywords, OptimizerKeywords)
+        self.settings = chosen
         self.space = space if isinstance(space, Space) else Space(space)
         columns(self.space)  # refuses names that clash
-        self.noise = read_noise(noise, self.space, edge)
-        self.environments = Environments(self.space, read_environment(noise, self.space))
-        self.direction: Direction = direction
-        self.method = method
-        self.options = methods.checked_options(method, options)
-        self.seed = read_count("seed", seed, least=0, most=SEEDS)
-        self.initial = read_initial(initial, num_initial, self.space)
-        self.prior: Prior = prior
-        self.noise_variance = _read_variance(noise_variance)
+        self.noise = read_noise(chosen.noise, self.space, chosen.edge)
+        self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
+        self.options = methods.checked_options(chosen.method, chosen.options)
+        self.seed = chosen.drawn_seed()
+        self.initial = read_initial(chosen.initial, chosen.num_initial, self.environments)
         self.info: SuggestInfo | None = None  # behind the last point of the method
         self._record = Record()
         self._rows = Rows(self.space)
@@ -114,6 +84,14 @@ class Optimizer:
             f"<Optimizer: {self.direction} over {', '.join(self.space.names)} by {self.method}, "
             f"{self._progress()}>"
         )
+
+    @property
+    def direction(self) -> Direction:
+        return self.settings.direction
+
+    @property
+    def method(self) -> str:
+        return self.settings.method
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -137,12 +115,12 @@ class Optimizer:
 
     @property
     def posterior(self) -> RobustPosterior:
-        """Of f and g given the values told so far; of -f and -g where f is minimised."""
+        """The posterior of f and g given the values told so far; of -f and -g in a minimisation."""
         return self.fitted.posterior
 
     @property
     def law(self) -> NoiseLaw:
-        """Of the noise of all columns, placed on the box of the designs."""
+        """The noise law of all columns, placed on the box of the designs."""
         return resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
 
     @property
@@ -159,8 +137,9 @@ class Optimizer:
                 *self._data(),
                 self.space.cube.bounds,
                 in_cube(law, self.space),
-                prior=self.prior,
-                noise_variance=self.noise_variance,
+                kernel=self.settings.kernel,
+                prior=self.settings.prior,
+                noise_variance=self.settings.noise_variance,
                 previous=self._previous,
             )
             self._fitted = Fitted(self.space, law, model, info)
@@ -284,8 +263,11 @@ class Optimizer:
         if not self.initial.given:
             return []
 
+        # what cannot be set is not what was asked for
+        settable = [n for n in self.space.names if n not in self.environments.observed]
+
         def values(params: Design) -> tuple[Value, ...]:
-            return tuple(params[name] for name in self.space.names)
+            return tuple(params[name] for name in settable)
 
         # a point that was carried out otherwise was asked for all the same
         known = {values(trial.planned or trial.params) for trial in self._record.trials}
@@ -294,7 +276,7 @@ class Optimizer:
         return [params for key, params in left.items() if key not in known]
 
     def _next(self, early: int) -> tuple[list[Design], Origin]:
-        """So many points that are spread over the box; none: one point of the method."""
+        """The next `early` points that fill the box; if that is none, one point of the method."""
         if early <= 0:
             params = self._suggest()
             if self._is_apart(params, self._points(self._record.busy)):
@@ -420,13 +402,3 @@ class Optimizer:
         return ", ".join(
             f"{states.count(state)} {state}" for state in ("complete", "pending", "failed")
         )
-
-
-def _read_variance(noise_variance: float | int | None) -> float | None:
-    if noise_variance is None:
-        return None
-    remedy = "leave it out to have it inferred"
-    variance = read_number("noise_variance", noise_variance, remedy)
-    if variance < 0:
-        raise ValueError(f"noise_variance must not be negative, got {noise_variance!r}; {remedy}")
-    return variance

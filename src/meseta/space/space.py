@@ -64,7 +64,7 @@ class Space:
 
     @property
     def ranges(self) -> dict[str, tuple[float | int, float | int]]:
-        """Of the parameters that are numbers."""
+        """The ranges of the parameters that are numbers."""
         return {name: (p.low, p.high) for name, p in self.items() if not isinstance(p, Categorical)}
 
     @property

@@ -17,7 +17,7 @@ else:
 def answer_of(ledger: Ledger) -> StudyAnswer:
     """The robust optimum, with the nominal one beside it."""
     file = ledger.file
-    answer = recommend(ledger.study, file.noise(), **file.settings())
+    answer = recommend(ledger.study, settings=file.settings())
     nominal = replace(answer.nominal, params=_in_order(file, answer.nominal.params))
     return replace(answer, params=_in_order(file, answer.params), nominal=nominal)
 

@@ -5,7 +5,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from meseta.integrations.optuna.study_model import StudyModel
 from meseta.integrations.optuna.study_report import study_report
 from meseta.report import page
 from meseta.report.views.report import Report
@@ -34,10 +33,7 @@ def _same(one: Path, other: Path) -> bool:
 def report_of(ledger: Ledger) -> Report:
     """The report on all trials, in the words of the file."""
     file = ledger.file
-    settings = file.settings()
-    seed = settings.pop("seed")
-    model = StudyModel(file.noise(), **settings)
-    return study_report(ledger.study, model, terms_of(ledger), seed, tuple(file.parameters))
+    return study_report(ledger.study, file.settings(), terms_of(ledger), tuple(file.parameters))
 
 
 def terms_of(ledger: Ledger) -> Terms:

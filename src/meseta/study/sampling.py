@@ -1,6 +1,7 @@
 """The sampler of a study file, whose parameters are known from the start."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import optuna
@@ -21,8 +22,10 @@ class FileSampler(RobustSampler):
     """
 
     def __init__(self, ledger: Ledger, *, by_hand: bool = False) -> None:
-        file = ledger.file
-        super().__init__(file.noise(), num_initial=file.num_initial, **file.settings())
+        settings = ledger.file.settings()
+        super().__init__(settings=replace(settings, initial="sobol"))
+        # the parameters of a file are known from the start, so designs can be given
+        self._settings = settings
         self._ledger = ledger
         self._by_hand = by_hand
 

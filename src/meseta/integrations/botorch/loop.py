@@ -1,7 +1,7 @@
 """Whole iterations for a loop of your own, in raw units: the next point, and the optimum."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 from botorch.models import SingleTaskGP
 from jaxtyping import Float
@@ -9,11 +9,12 @@ from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.acquisition.argmax import MaximizeInfo
-from meseta.gp.fit import FitInfo, Hyperparameters, Prior, check_data, fit_surrogate
+from meseta.gp.fit import FitInfo, Hyperparameters, check_data, fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.integrations.botorch.acquisition import RobustAcquisition
 from meseta.noise import NoiseLaw
 from meseta.optimizer.recommend import nominal_optimum, robust_optimum
+from meseta.optimizer.settings import StepKeywords, read_settings
 from meseta.optimizer.suggest import stream_of
 from meseta.space.domain import Domain, checked_domain
 
@@ -34,14 +35,10 @@ def suggest(
     bounds: Tensor | Domain,
     noise: NoiseLaw,
     *,
-    method: str = methods.DEFAULT_METHOD,
-    options: object = None,
-    seed: int = 0,
     X_pending: Tensor | None = None,
-    prior: Prior = "default",
-    noise_variance: float | None = None,
     previous: Hyperparameters | None = None,
     fitted: tuple[SingleTaskGP, FitInfo | None] | None = None,
+    **settings: Unpack[StepKeywords],
 ) -> tuple[Float[Tensor, " d"], IterationInfo]:
     """The point that a method would evaluate next, given y = f(X) + noise; all in raw units.
 
@@ -52,20 +49,18 @@ def suggest(
         y: What came out, (n,).
         bounds: The box, (2, d); or a Domain, where parts of it are discrete.
         noise: The law of xi.
-        method: A name from `meseta.methods`.
-        options: The options of the method as a dictionary, such as {"num_max_values": 3}.
-        seed: Seeds the whole run: each iteration draws from a stream of its own.
         X_pending: Points under evaluation, (p, d).
-        prior: The prior of the lengthscales, see `fit_surrogate`.
-        noise_variance: The variance of the observations; None: inferred.
         previous: Hyper-parameters of an earlier iteration (`info.fit.hyperparameters`), from
             which the fit starts.
         fitted: What `fit_surrogate` returned for these data, or a model of your own and None; if
             given, nothing is fitted.
+        settings: method, options, kernel, prior, noise_variance and seed, see `meseta.Settings`.
+            The seed is that of a whole run: each iteration draws from a stream of its own.
     """
     check_data(X, y)
     domain = checked_domain(bounds, X.shape[1])
-    prepare = methods.prepare(method, options)
+    chosen = read_settings(None, settings, StepKeywords)
+    prepare, seed = methods.prepare(chosen.method, chosen.options), chosen.drawn_seed()
     number = len(X) + (0 if X_pending is None else len(X_pending))
     if prepare is None:
         return domain.sobol_sequence(number, 1, seed)[0], IterationInfo()
@@ -75,8 +70,9 @@ def suggest(
             y,
             domain.bounds,
             noise,
-            prior=prior,
-            noise_variance=noise_variance,
+            kernel=chosen.kernel,
+            prior=chosen.prior,
+            noise_variance=chosen.noise_variance,
             previous=previous,
         )
     model, fit = fitted

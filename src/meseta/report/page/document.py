@@ -8,6 +8,7 @@ from importlib.resources import files
 
 from plotly.offline import get_plotlyjs
 
+from meseta.gp.fit import KernelName
 from meseta.report.page.answer_tab import answer_tab
 from meseta.report.page.landscape_tab import landscape_tab
 from meseta.report.page.markup import Child, Markup, element
@@ -21,6 +22,11 @@ from meseta.report.views.report import Report
 # runs before the first paint, so that texts for readers without scripts never appear
 AT_ONCE = 'document.documentElement.classList.add("scripted");'
 GENERATOR = "meseta"  # marks a file as a report
+KERNELS: dict[KernelName, str] = {
+    "se": "squared exponential",
+    "matern52": "Matérn 5/2",
+    "matern32": "Matérn 3/2",
+}
 MOST_LINES = 3  # noise laws in the head that have a line each; more share one
 
 
@@ -75,6 +81,7 @@ def _header(report: Report) -> Markup:
     facts: tuple[tuple[str, Child], ...] = (
         ("Trials", counts(report)),
         ("Method", report.method),
+        ("Kernel", KERNELS[report.kernel]),
         ("Goal", f"{'maximize' if report.maximize else 'minimize'} {terms.value}"),
         ("Noise", noise or "none"),
     )

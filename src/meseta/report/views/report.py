@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from meseta.gp.fit import KernelName
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.record import Trial
 from meseta.report.views.answer import Answer, answer
@@ -21,6 +22,7 @@ class Report:
     terms: Terms
     maximize: bool
     method: str
+    kernel: KernelName
     parameters: tuple[str, ...]  # names, in the order of the space
     noise: tuple[tuple[str, str], ...]  # parameters, and their noise law in words
     complete: int  # the number of complete trials
@@ -45,6 +47,7 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
         terms=terms,
         maximize=subject.sign > 0,
         method=optimizer.method,
+        kernel=optimizer.settings.kernel,
         parameters=tuple(subject.name(name) for name in subject.parameters),
         noise=noise_in_words(subject, terms),
         complete=states.count("complete"),
@@ -62,6 +65,7 @@ def nothing_yet(
     terms: Terms,
     maximize: bool,
     method: str,
+    kernel: KernelName,
     parameters: tuple[str, ...],
     trials: tuple[Trial, ...],
 ) -> Report:
@@ -71,6 +75,7 @@ def nothing_yet(
         terms=terms,
         maximize=maximize,
         method=method,
+        kernel=kernel,
         parameters=parameters,
         noise=(),
         complete=0,

@@ -11,6 +11,7 @@ from meseta.study.toml.lines import Place
 from meseta.study.toml.sentences import Mistake, StudyError
 
 if TYPE_CHECKING:
+    from meseta.space.environments import Environments
     from meseta.space.named_noise import Names
     from meseta.space.space import Space
 
@@ -25,7 +26,9 @@ def check(study: StudyFile) -> None:
         if _attempt_parameters(study, attempt):
             space = study.space()
             if attempt(("parameters",), lambda: columns(space)):
-                _attempt_noise(study, space, attempt)
+                environments = _attempt_noise(study, space, attempt)
+                if environments is not None:
+                    _attempt_initial(study, environments, attempt)
         _attempt_method(study, attempt)
 
 
@@ -69,8 +72,12 @@ def _check_name(name: str) -> None:
         )
 
 
-def _attempt_noise(study: StudyFile, space: "Space", attempt: Attempt) -> None:
-    """Check each law by itself, so that a refusal has its place; then all of them together."""
+def _attempt_noise(study: StudyFile, space: "Space", attempt: Attempt) -> "Environments | None":
+    """Check each law by itself, so that a refusal has its place; then all of them together.
+
+    None: something was refused.
+    """
+    from meseta.space.environments import Environments
     from meseta.space.named_noise import read_environment, read_noise
     from meseta.study.toml.laws import build_joint, build_noise, build_own
 
@@ -87,15 +94,33 @@ def _attempt_noise(study: StudyFile, space: "Space", attempt: Attempt) -> None:
     for number, joint in enumerate(study.joint):
         step = partial(alone, joint.parameters, partial(build_joint, study, number))
         sound &= attempt(("noise", number), step)
-    if sound:
-        noise = build_noise(study)
-        attempt(("noise",), lambda: read_noise(noise, space, edge))
-        attempt(("parameters",), lambda: read_environment(noise, space))
+    if not sound:
+        return None
+    noise = build_noise(study)
+    sound = attempt(("noise",), lambda: read_noise(noise, space, edge))
+    sound &= attempt(("parameters",), lambda: read_environment(noise, space))
+    return Environments(space, read_environment(noise, space)) if sound else None
+
+
+def _attempt_initial(study: StudyFile, environments: "Environments", attempt: Attempt) -> None:
+    """Check each design by itself; then how many they are."""
+    from meseta.space.initial import read_initial
+
+    initial, num = study.chosen.initial, study.chosen.num_initial
+    if initial is None or isinstance(initial, str):
+        return
+    sound = [
+        attempt(("study", "initial", i), partial(read_initial, [design], None, environments))
+        for i, design in enumerate(initial)
+    ]
+    if all(sound):
+        attempt(("study", "num_initial"), lambda: read_initial(initial, num, environments))
 
 
 def _attempt_method(study: StudyFile, attempt: Attempt) -> None:
     from meseta.acquisition.methods import DEFAULT_METHOD, checked_options, get
 
-    method = DEFAULT_METHOD if study.method is None else study.method
+    chosen = study.chosen
+    method = DEFAULT_METHOD if chosen.method is None else chosen.method
     if attempt(("study", "method"), lambda: get(method)):
-        attempt(("study", "options"), lambda: checked_options(method, study.options))
+        attempt(("study", "options"), lambda: checked_options(method, chosen.options))

@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from meseta.boundary import shown, unknown
-from meseta.study.toml.keys import CommandObjective, Contents, Objective, ParameterTable
+from meseta.study.toml.keys import (
+    CommandObjective,
+    Contents,
+    Objective,
+    ParameterTable,
+    SettingsKeys,
+)
 from meseta.study.toml.lines import Lines, Place, find_lines, line_of
 from meseta.study.toml.noise_keys import JointNoise
 from meseta.study.toml.sentences import Mistake, StudyError, sentence, trimmed
@@ -21,6 +27,7 @@ from meseta.study.workers.hand_over import check_arguments, check_variables
 
 if TYPE_CHECKING:
     from meseta.noise import Edge
+    from meseta.optimizer.settings import Settings
     from meseta.space.named_noise import NamedNoise
     from meseta.space.parameter import Parameter
     from meseta.space.space import Space
@@ -36,19 +43,14 @@ LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV fi
 class StudyFile:
     """A study as its file describes it.
 
-    `space`, `noise` and `edge` are what `Optimizer` takes; the first two load torch.
+    `space`, `noise`, `edge` and `settings` are what `Optimizer` takes; all but `edge` load torch.
     """
 
     path: Path  # absolute
     label: str  # the path as it was given, for messages
     name: str
-    direction: Literal["maximize", "minimize"]
+    chosen: SettingsKeys  # as they are written; see settings
     budget: int | None  # trials; None: until somebody stops
-    method: str | None  # None: the default of the library
-    options: dict[str, Any]
-    seed: int
-    num_initial: int | None
-    noise_variance: float | None  # the variance of repeated values; None: inferred
     storage: str | None  # as it is written; see storage_url
     notes: str
     value: str | None  # what is measured
@@ -70,6 +72,10 @@ class StudyFile:
         """The URL of the database, with environment variables filled in: never show or log it."""
         with self.at(("study", "storage")):
             return storage_url(self.storage, self.path)
+
+    @property
+    def direction(self) -> Literal["maximize", "minimize"]:
+        return self.chosen.direction
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -101,15 +107,13 @@ class StudyFile:
         """The treatment of values beyond the ranges, for parameters that name one."""
         return {name: p.edge for name, p in self.parameters.items() if p.edge is not None}
 
-    def settings(self) -> dict[str, Any]:
-        """The arguments that the sampler and `recommend` share, besides the noise."""
-        return {
-            "edge": self.edge() or "allow",
-            "method": self.method,
-            "options": self.options or None,
-            "seed": self.seed,
-            "noise_variance": self.noise_variance,
-        }
+    def settings(self) -> "Settings":
+        """All of them, noise and edge included."""
+        from meseta.optimizer.settings import Settings
+
+        names = set(SettingsKeys.model_fields)
+        written = self.chosen.model_dump(include=names, exclude_unset=True)
+        return Settings(noise=self.noise(), edge=self.edge() or "allow", **written)
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:
@@ -162,12 +166,19 @@ def read_whereabouts(path: str | os.PathLike[str]) -> StudyFile:
 
 
 def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> StudyFile:
-    table = dict(contents.study)  # its keys are fields of the study
-    name = path.stem if table["name"] is None else table["name"]
+    table = contents.study
     return StudyFile(
-        **{**table, "name": name},
         path=path,
         label=label,
+        name=path.stem if table.name is None else table.name,
+        chosen=table,
+        budget=table.budget,
+        storage=table.storage,
+        notes=table.notes,
+        value=table.value,
+        unit=table.unit,
+        at_least=table.at_least,
+        at_most=table.at_most,
         objective=contents.objective,
         parameters=contents.parameters,
         joint=contents.noise,

@@ -13,24 +13,46 @@ from pydantic import (
     model_validator,
 )
 
-from meseta.boundary import shown
+from meseta.boundary import SEEDS, shown
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
+from meseta.study.toml.sentences import not_among
 from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
 from meseta.study.toml.table import Table, Text, Texts, refusal
 
-SEEDS = 2**63 - 1  # as many as random generators take
+SPREADS = ("sobol", "uniform")
 
 
-class StudyTable(Table):
-    name: Text | None = None
+def _initial(initial: object) -> object:
+    """A word, or a list of designs, which are looked at when the parameters are known."""
+    if isinstance(initial, str) and initial not in SPREADS:
+        raise refusal(not_among("value", initial, SPREADS))
+    designs = isinstance(initial, list) and all(isinstance(each, dict) for each in initial)
+    if not isinstance(initial, str) and not (initial and designs):
+        raise refusal(
+            f"must be one of {', '.join(map(repr, SPREADS))}, or a list of designs such as "
+            f"[{{ angle = 20.0 }}], got {shown(initial)}"
+        )
+    return initial
+
+
+class SettingsKeys(Table):
+    """The settings of an optimizer that a file may have; what is left out has its default."""
+
     direction: Literal["maximize", "minimize"] = "maximize"
-    budget: int | None = Field(default=None, ge=1)
     method: Text | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+    kernel: Literal["se", "matern52", "matern32"] | None = None
+    prior: Literal["default", "paper"] | None = None
+    noise_variance: float | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)
-    noise_variance: float | None = Field(default=None, ge=0)
+    initial: Annotated[str | list[dict[str, Any]] | None, BeforeValidator(_initial)] = None
+
+
+class StudyTable(SettingsKeys):
+    name: Text | None = None
+    budget: int | None = Field(default=None, ge=1)
     storage: Text | None = None
     notes: str = ""
     value: Text | None = None  # what is measured

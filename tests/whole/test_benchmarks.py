@@ -1,0 +1,33 @@
+"""The benchmarks of speed run, on small cases."""
+
+import runpy
+
+from pages import ROOT
+
+
+def test_the_benchmark_of_laws_runs_on_a_small_case():
+    laws = runpy.run_path(str(ROOT / "benchmarks" / "noise.py"))
+    for name in [*laws["LAWS"]][3:]:
+        del laws["LAWS"][name]
+    assert {"Normal", "Uniform", "common shift"} < set(laws["step_times"](6, 3, 0))
+    laws = runpy.run_path(str(ROOT / "benchmarks" / "noise.py"))
+    assert laws["smoothing_error"]("Triangular") < 1e-10
+    assert laws["joint_smoothing_error"]("common shift") < 1e-8
+    assert laws["sampling_deviation"]("Laplace") < 4
+
+
+def test_the_benchmark_runs_on_a_small_case(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["step.py", "--sizes", "6,1", "--repeats", "1"])
+    step = runpy.run_path(str(ROOT / "benchmarks" / "step.py"))
+    clock = step["Stopwatch"]()
+    X, y = step["problem"](6, 1)
+    bounds = X.new_tensor([[0.0], [1.0]])
+    model, _ = step["fit_surrogate"](X, y, bounds)
+    step["nes_step"](clock, model, bounds, 0)
+    assert set(step["PARTS"]) <= set(clock.seconds)
+
+
+def test_the_benchmark_of_the_sampler_runs_on_a_small_case(capsys):
+    sampler = runpy.run_path(str(ROOT / "benchmarks" / "sampler.py"))
+    sampler["main"](["--trials", "3", "--dimensions", "1", "--repeats", "1", "--methods", "sobol"])
+    assert "( 1.00 x)" in capsys.readouterr().out
