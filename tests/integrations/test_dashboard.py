@@ -105,7 +105,9 @@ def test_plots_are_saved_with_the_study_and_replaced():
     assert {"meseta-over-evaluations", "meseta-along-x", "meseta-along-num"} <= set(saved)
     assert len(saved) == 5
     lines = {trace["name"]: trace for trace in saved["meseta-along-x"]["data"] if "name" in trace}
-    assert {"unperturbed (f)", "in use (g)", "nominal optimum", "robust optimum"} <= set(lines)
+    assert {"nominal value (f)", "robust value (g)", "nominal optimum", "robust optimum"} <= set(
+        lines
+    )
     assert lines["robust optimum"]["x"] == [best.params["x"]]
     assert lines["robust optimum"]["y"] == [best.mean]
     assert saved["meseta-along-rate"]["layout"]["xaxis"]["type"] == "log"

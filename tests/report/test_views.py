@@ -51,8 +51,8 @@ def subject():
 def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
     made = answer(subject)
     assert made.robust.params == subject.robust.params
-    assert made.robust.perturbed.mean == subject.robust.mean
-    assert made.nominal.unperturbed.std == subject.nominal.nominal_std
+    assert made.robust.mean == subject.robust.mean
+    assert made.nominal.nominal_std == subject.nominal.nominal_std
     assert made.gain.mean == pytest.approx(subject.robust.mean - subject.nominal.mean)
     assert made.price.mean == pytest.approx(
         subject.nominal.nominal_mean - subject.robust.nominal_mean
@@ -75,7 +75,7 @@ def test_everything_has_the_sign_of_the_user():
     up, down = told(), told(lambda p: -hills(p), direction="minimize")
     a, b = report(up), report(down)
     assert b.maximize is False
-    assert b.answer.robust.perturbed.mean == pytest.approx(-a.answer.robust.perturbed.mean)
+    assert b.answer.robust.mean == pytest.approx(-a.answer.robust.mean)
     assert b.answer.gain == a.answer.gain
     assert b.answer.price == a.answer.price
     assert b.landscape.slices[0].g_mean == tuple(-v for v in a.landscape.slices[0].g_mean)
@@ -256,7 +256,7 @@ def test_many_parameters_and_few_values_and_failures():
     assert len(made.landscape.slices) == 12
     assert len(made.landscape.maps) + made.landscape.left_out == 66
     assert len(made.tolerances.each) == 12
-    assert [e.state for e in made.search.evaluations].count("failed") == 1
+    assert [e.state for e in made.search.trials].count("failed") == 1
     topics = {finding.topic for finding in made.search.findings}
     assert {"fit", "intervals"} <= topics
 
@@ -270,7 +270,7 @@ def test_one_value_is_enough_and_none_is_said():
     optimizer.tell({"x": 0.4}, 1.5)
     made = report(optimizer)
     assert made.search.fit is None
-    assert made.answer.robust.perturbed.mean == pytest.approx(1.5, abs=0.5)
+    assert made.answer.robust.mean == pytest.approx(1.5, abs=0.5)
     assert made.search.progress.evaluations == (1,)
 
 
@@ -337,7 +337,7 @@ def test_noise_that_is_shared_is_said_once():
         "y": "together, Shared(Normal(0.05), loads=(1.0, 1.0))",
     }
     (remark,) = made.joint
-    assert remark.startswith("The noise of x, y moves them together")
+    assert remark.startswith("x, y share a noise that moves them together")
 
 
 def test_findings_name_what_was_repaired_and_what_is_doubtful():
@@ -394,7 +394,7 @@ def test_studies_are_reported_in_their_own_terms():
     assert set(made.answer.robust.params) == {"value", "kind", "only"}
     assert made.answer.robust.params["only"] == 3
     assert made.tolerances.each[0].name == "value"
-    assert [e.number for e in made.search.evaluations] == list(range(12))
+    assert [e.number for e in made.search.trials] == list(range(12))
     assert (made.complete, made.failed) == (9, 3)
     axes = {s.axis.name: s.axis for s in made.landscape.slices}
     assert axes["kind"].values == (None, (1, 2))
@@ -412,4 +412,4 @@ def test_studies_without_a_value_say_so():
     )
     made = study_report(study, meseta.Settings(), Terms())
     assert (made.failed, made.maximize) == (1, False)
-    assert made.search.evaluations[0].state == "failed"
+    assert made.search.trials[0].state == "failed"

@@ -20,7 +20,7 @@ class Trial:
     params: Design
     value: float | None
     state: State
-    origin: Origin
+    origin: Origin | None  # None: not known, in a study of another tool
     error: str | None = None  # why it failed, where that is known
     planned: Design | None = None  # what was asked for, where it was carried out otherwise
 

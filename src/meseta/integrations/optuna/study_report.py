@@ -10,11 +10,10 @@ from optuna.trial import FrozenTrial, TrialState
 from meseta.integrations.optuna.attributes import ERROR, is_void
 from meseta.integrations.optuna.study_answer import modelled, order_of
 from meseta.integrations.optuna.study_trials import check_one_objective
-from meseta.optimizer.record import State
+from meseta.optimizer.record import State, Trial
 from meseta.optimizer.settings import Settings
 from meseta.report.views.health import Finding
 from meseta.report.views.report import Report, nothing_yet, report
-from meseta.report.views.search import Evaluation
 from meseta.report.views.subject import Subject
 from meseta.report.views.terms import Terms
 
@@ -54,18 +53,17 @@ def _unfinished(
     trials: list[FrozenTrial],
     order: Sequence[str],
 ) -> Report:
-    evaluations = tuple(_evaluation(trial) for trial in trials if not is_void(trial))
+    shown = tuple(_trial(trial) for trial in trials if not is_void(trial))
     names = dict.fromkeys([*order, *(name for trial in trials for name in trial.params)])
     maximize = study.direction == optuna.study.StudyDirection.MAXIMIZE
-    return nothing_yet(terms, maximize, settings.method, settings.kernel, tuple(names), evaluations)
+    return nothing_yet(terms, maximize, settings.method, settings.kernel, tuple(names), shown)
 
 
-def _evaluation(trial: FrozenTrial) -> Evaluation:
+def _trial(trial: FrozenTrial) -> Trial:
     error = trial.user_attrs.get(ERROR)
-    return Evaluation(
+    return Trial(
         trial.number,
         dict(trial.params),
-        None,
         None,
         STATES[trial.state],
         None,

@@ -1,4 +1,4 @@
-"""The noise of a study in words: whose it is, and its law."""
+"""The noise in words: the parameters that have it, and its noise law."""
 
 from meseta.noise import Joint, NoiseLaw, Normal, Placed, Substituted
 from meseta.noise.words import law_in_words
@@ -9,7 +9,7 @@ __all__ = ["law_in_words", "noise_in_words", "part_in_words"]
 
 
 def noise_in_words(subject: Subject, terms: Terms) -> tuple[tuple[str, str], ...]:
-    """Whose noise, and its law: each parameter's own, then what several share."""
+    """Parameters and their noise law: first the noise of single parameters, then shared noise."""
     law, space = subject.law, subject.optimizer.space
     own = law.own if isinstance(law, Joint) else law
     rows = []
@@ -29,7 +29,7 @@ def noise_in_words(subject: Subject, terms: Terms) -> tuple[tuple[str, str], ...
 
 
 def part_in_words(part: NoiseLaw) -> str:
-    """The words for noise that several columns have together."""
+    """The words for noise that several columns share."""
     if isinstance(part, Normal | Substituted):
         return law_in_words(part)
     return "together, " + law_in_words(part)
