@@ -81,7 +81,7 @@ def prepare(
 
 
 def start(folder, *words):
-    return Command(folder, "run", "trust.toml", "--quiet", "--json", *words)
+    return Command(folder, "run", "trust.toml", "--quiet", *words)
 
 
 def finish(process, seconds=240):
@@ -129,7 +129,7 @@ def test_a_run_that_is_killed_again_and_again(tmp_path):
         found = values(ledger)
         assert {number: found[number] for number in told} == told  # nothing told is lost
         told = found
-    result = finish(start(tmp_path))
+    result = finish(start(tmp_path, "--json"))
     assert moments == kills
     assert (result["complete"], result["failed"], result["left"]) == (budget, 0, 0)
     final = values(ledger)
@@ -193,8 +193,8 @@ def test_two_workers_on_sqlite(tmp_path):
 
 
 def test_eight_workers_on_postgresql(tmp_path):
-    budget = 40
-    settings = {"budget": budget, "method": "rkg", "num_initial": 28}
+    budget = 32
+    settings = {"budget": budget, "method": "rkg", "num_initial": 24}
     with server() as url:
         prepare(tmp_path, storage=url, workers=8, kill_after=KILL_AFTER, **settings)
         ledger = team_of(tmp_path, 8)
@@ -211,7 +211,7 @@ def test_workers_of_one_command(tmp_path):
     # more than a pipe holds: somebody has to read it
     loud = '    print("x" * 300_000, file=__import__("sys").stderr)\n    return value'
     model.write_text(model.read_text().replace("    return value", loud))
-    result = finish(start(tmp_path, "--workers", "2"))
+    result = finish(start(tmp_path, "--json", "--workers", "2"))
     assert result["complete"] == 6
     assert len(diary(tmp_path)) == 6
 
@@ -259,7 +259,7 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
         pytest.skip("a small file system can't be mounted here")
     try:
         prepare(place, budget=6, method="sobol")
-        finish(start(place, "--trials", "2"))
+        finish(start(place, "--json", "--trials", "2"))
         with pytest.raises(OSError, match="space"):
             (place / "ballast").write_bytes(b"x" * 2**20)
         ledger = open_ledger(read_study(place / "trust.toml"))
@@ -270,6 +270,6 @@ def test_a_full_disk_is_said_and_nothing_is_lost(tmp_path):
         assert "full" in err or "space" in err or "I/O" in err
         assert values(ledger) == before
         (place / "ballast").unlink()
-        assert finish(start(place))["complete"] == 6
+        assert finish(start(place, "--json"))["complete"] == 6
     finally:
         subprocess.run(["umount", "-l", str(place)], check=False)

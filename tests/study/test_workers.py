@@ -241,7 +241,7 @@ def test_a_function_with_a_timeout_ends_with_its_worker(tmp_path):
     assert pid != worker.pid
     worker.kill()
     worker.communicate()
-    until(lambda: not liveness._lives(pid, liveness._started(pid)), 10)
+    until(lambda: not liveness._lives(pid, liveness._started(pid)))
 
 
 def dead():

@@ -13,8 +13,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 _FORKS = get_context("forkserver")
+# What a run imports sooner or later, its database and what torch takes from elsewhere included.
 _FORKS.set_forkserver_preload(
-    ["meseta.cli.study", "meseta.optimizer.suggest", "meseta.study.ledger", "meseta.study.workers"]
+    [
+        *("meseta.cli.study", "meseta.study.database", "meseta.study.sampling"),
+        *("meseta.study.workers.work", "meseta.study.answer", "meseta.optimizer.ask_tell"),
+        *("sqlalchemy.orm", "sqlalchemy.dialects.sqlite", "alembic.command", "sympy"),
+    ]
 )
 PARENT = "PARENT"  # among the words of a command: the number of the process that forked it
 
