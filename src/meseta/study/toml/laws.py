@@ -9,8 +9,6 @@ from meseta.boundary import unknown
 from meseta.noise import Environment, NoiseLaw, Substitution
 from meseta.noise.catalogue import LAWS
 from meseta.space.named_noise import NamedNoise, Names
-from meseta.space.parameter import Categorical, Float, Int, Parameter
-from meseta.space.space import Space
 from meseta.study.toml.keys import ParameterTable
 from meseta.study.toml.measurements import read_columns
 from meseta.study.toml.noise_keys import (
@@ -28,15 +26,6 @@ if TYPE_CHECKING:
     from meseta.study.toml.file import StudyFile
 
 _DECLARED = {law.name: law for law in LAWS}
-
-
-def build_space(study: "StudyFile") -> Space:
-    return Space({name: build_parameter(study, name) for name in study.parameters})
-
-
-def build_parameter(study: "StudyFile", name: str) -> Parameter:
-    with study.at(("parameters", name)):
-        return _parameter(study.parameters[name])
 
 
 def build_noise(study: "StudyFile") -> NamedNoise | None:
@@ -59,17 +48,6 @@ def build_joint(study: "StudyFile", number: int) -> NoiseLaw:
     """The law of one of the tables [[noise]]."""
     with study.at(("noise", number)):
         return _joint(study.joint[number], study.folder)
-
-
-def _parameter(table: ParameterTable) -> Parameter:
-    if table.choices is not None:
-        return Categorical(table.choices)
-    assert table.low is not None
-    assert table.high is not None
-    if table.type == "int":
-        step = 1 if table.step is None else table.step
-        return Int(table.low, table.high, log=table.log, step=step)
-    return Float(table.low, table.high, log=table.log, step=table.step)
 
 
 def _own(table: ParameterTable, folder: Path) -> NoiseLaw | Environment | Substitution:
