@@ -519,3 +519,12 @@ class Without:
     def find_spec(self, name, path=None, target=None):
         if name == self.library:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+def test_noise_that_was_forgotten_is_asked_for():
+    study = optuna.create_study()
+    for door in (RobustSampler, lambda **keywords: recommend(study, **keywords)):
+        with pytest.raises(TypeError, match=r"noise is missing.*noise=None if nothing does"):
+            door(seed=0)
+    RobustSampler(noise=None)
+    RobustSampler(settings=meseta.Settings(seed=1))

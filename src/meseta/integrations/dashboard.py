@@ -23,7 +23,8 @@ except ModuleNotFoundError as error:
     raise ImportError(str(missing(sentence, "dashboard"))) from None
 
 from meseta.integrations.optuna.study_answer import StudyAnswer, answer
-from meseta.optimizer.settings import Keywords, Settings, read_settings
+from meseta.integrations.optuna.study_settings import study_settings
+from meseta.optimizer.settings import Keywords, Settings
 from meseta.report.views.landscape import slice_along
 from meseta.report.views.search import progress
 from meseta.report.views.subject import Subject
@@ -47,7 +48,7 @@ def show_robust(
         settings: None: the defaults.
         keywords: The settings that differ from these, as in `RobustSampler`.
     """
-    best = answer(study, read_settings(settings, keywords))
+    best = answer(study, study_settings(settings, keywords))
     subject = Subject(best.optimizer, best.space.outside, best.space.to_optuna)
     terms = Terms(value="Objective Value")  # as the dashboard calls it
     over = progress_figure(progress(subject, most), terms)

@@ -57,11 +57,10 @@ class RobustSampler(optuna.samplers.BaseSampler):
     """
 
     def __init__(self, *, settings: Settings | None = None, **keywords: Unpack[Keywords]) -> None:
-        from meseta.optimizer.settings import Settings, read_settings
+        from meseta.integrations.optuna.study_settings import study_settings
 
-        if settings is None:
-            settings = Settings(seed=None)
-        self._settings = read_settings(settings, keywords)
+        seed = {"seed": None} if settings is None else {}
+        self._settings = study_settings(settings, {**seed, **keywords})
         if not isinstance(self._settings.initial, str):
             raise ValueError(
                 "initial must be 'sobol' or 'uniform' here, since the parameters of a study are "
@@ -183,9 +182,9 @@ def recommend(
         keywords: The settings that differ from these, as in `RobustSampler`.
     """
     from meseta.integrations.optuna.study_answer import answer
-    from meseta.optimizer.settings import read_settings
+    from meseta.integrations.optuna.study_settings import study_settings
 
-    return answer(study, read_settings(settings, keywords))
+    return answer(study, study_settings(settings, keywords))
 
 
 def report(
@@ -200,14 +199,14 @@ def report(
             report, as in `meseta.report.for_optimizer`.
     """
     from meseta.integrations.optuna.study_report import study_report
-    from meseta.optimizer.settings import read_settings
+    from meseta.integrations.optuna.study_settings import study_settings
     from meseta.report import Page
     from meseta.report.views.terms import Words, read_terms
 
     words = {name: said for name, said in keywords.items() if name in Words.__annotations__}
     others = {name: said for name, said in keywords.items() if name not in words}
     terms = read_terms({"title": study.study_name, **words})
-    return Page(study_report(study, read_settings(settings, others), terms))
+    return Page(study_report(study, study_settings(settings, others), terms))
 
 
 def _mixed(seed: int, number: int) -> int:

@@ -2,13 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from optuna.study import Study, StudyDirection
 
 from meseta.integrations.optuna.study_space import StudySpace, edge_within, noise_within
 from meseta.noise import Environment
 from meseta.optimizer.ask_tell import Optimizer
-from meseta.optimizer.settings import Settings
+from meseta.optimizer.settings import Settings, read_settings
+
+
+def study_settings(settings: Settings | None, keywords: Mapping[str, Any]) -> Settings:
+    """The settings that a user passes for a study; the noise must be among them.
+
+    Without it the sampler would be one that knows of no noise, and nobody would see that.
+    """
+    if settings is None and "noise" not in keywords:
+        raise TypeError(
+            "noise is missing: say what perturbs a design, noise={'x': meseta.Normal(0.1)}, or "
+            "noise=None if nothing does"
+        )
+    return read_settings(settings, keywords)
 
 
 def optimizer_of(study: Study, space: StudySpace, settings: Settings) -> Optimizer:
