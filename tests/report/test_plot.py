@@ -542,5 +542,5 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     for loaded in [each for each in sys.modules if each.startswith("meseta.report.plot")]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"meseta\.plot needs matplotlib.*'meseta\[plot\]'"):
+    with pytest.raises(ImportError, match=r"plot needs matplotlib.*'meseta\[plot\]'"):
         __import__("meseta.report.plot")
