@@ -24,9 +24,7 @@ from botorch.models.transforms.input import InputPerturbation
 from botorch.optim import optimize_acqf
 from botorch.utils.sampling import draw_sobol_normal_samples
 
-from meseta.gp import RobustPosterior, fit_surrogate
-from meseta.optimizer.recommend import recommend
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate, recommend, suggest
 from meseta.problems import get
 from meseta.space.sobol import sobol_sequence
 from meseta.space.space import Space

@@ -24,9 +24,8 @@ from numpy.polynomial.hermite_e import hermegauss
 from scipy import stats
 
 import meseta
-from meseta.gp import fit_surrogate
+from meseta.integrations.botorch import fit_surrogate, suggest
 from meseta.kernels import StationaryKernel, smooth
-from meseta.optimizer.suggest import suggest
 from meseta.space.named_noise import read_noise
 from meseta.space.space import Space
 

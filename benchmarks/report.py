@@ -31,7 +31,7 @@ def hills(params):
 def told(num, d):
     names = [f"x{i}" for i in range(d)]
     optimizer = meseta.Optimizer(
-        dict.fromkeys(names, (0.0, 1.0)), meseta.Normal(0.06), num_initial=num, seed=1
+        dict.fromkeys(names, (0.0, 1.0)), noise=meseta.Normal(0.06), num_initial=num, seed=1
     )
     for _ in range(num):
         params = optimizer.ask()

@@ -32,7 +32,10 @@ def samplers(dimension, methods, seed):
     noise = {f"x{i}": meseta.Normal(WIDTH) for i in range(dimension)}
     return {
         "GPSampler": optuna.samplers.GPSampler(seed=seed, n_startup_trials=NUM_INITIAL),
-        **{m: RobustSampler(noise, method=m, seed=seed, num_initial=NUM_INITIAL) for m in methods},
+        **{
+            m: RobustSampler(noise=noise, method=m, seed=seed, num_initial=NUM_INITIAL)
+            for m in methods
+        },
     }
 
 

@@ -30,13 +30,16 @@ from botorch.test_functions import Hartmann
 from botorch.utils.sampling import draw_sobol_normal_samples
 
 from meseta import Normal
-from meseta.acquisition import NoisyInputEntropySearch
 from meseta.acquisition.argmax import maximize_acquisition
 from meseta.acquisition.given_max import given_max
-from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.gp.maxima import MaximaOptions, maximize_paths, percentile_values
 from meseta.gp.paths import sample_paths
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch import (
+    NoisyInputEntropySearch,
+    RobustPosterior,
+    fit_surrogate,
+    suggest,
+)
 
 SIZES = [(20, 1), (30, 3), (100, 3), (100, 6), (1000, 6)]
 NOISE = {1: 0.05, 3: 0.1, 6: 0.1}  # standard deviation of the input noise, as in the paper

@@ -19,14 +19,20 @@ from matplotlib.figure import Figure
 from torch import Tensor
 
 import meseta
-from meseta.acquisition import NoisyInputEntropySearch, RobustAcquisition, methods
-from meseta.gp import JointMoments, RobustPosterior, known_surrogate
+from meseta.acquisition import methods
+from meseta.gp.joint import JointMoments
 from meseta.gp.maxima import maximize_paths
 from meseta.gp.paths import sample_paths
+from meseta.integrations.botorch import (
+    NoisyInputEntropySearch,
+    RobustAcquisition,
+    RobustPosterior,
+    known_surrogate,
+    recommend,
+    suggest,
+)
 from meseta.kernels import StationaryKernel, smooth
 from meseta.noise import NoiseLaw
-from meseta.optimizer.recommend import recommend
-from meseta.optimizer.suggest import suggest
 from meseta.problems import get, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
 

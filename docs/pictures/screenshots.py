@@ -15,9 +15,9 @@ HERE = Path(__file__).parent
 WIDTH = 1100
 # The tab, the heading at which the picture starts (none: the top), its height, and its file.
 PICTURES = (
-    ("Answer", None, 1000, "report-answer"),
-    ("Tolerances", "What halving a noise buys", 980, "report-tolerances"),
-    ("Landscape", "Over two parameters", 640, "report-landscape"),
+    ("Robust optimum", None, 1000, "report-answer"),
+    ("Tolerances", "Gain from half the noise", 980, "report-tolerances"),
+    ("Landscape", "f and g over two parameters", 640, "report-landscape"),
 )
 
 

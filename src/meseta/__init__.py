@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from meseta.optimizer.ask_tell import Optimizer
     from meseta.optimizer.record import Recommendation, Trial
+    from meseta.optimizer.settings import Settings
     from meseta.run import Result, maximize, minimize
     from meseta.space.parameter import Categorical, Float, Int
     from meseta.space.space import Space
@@ -48,6 +49,7 @@ __all__ = [
     "Optimizer",
     "Recommendation",
     "Result",
+    "Settings",
     "Shared",
     "Space",
     "StudentT",
@@ -70,11 +72,12 @@ _HOMES = {
     "Optimizer": "optimizer.ask_tell",
     "Recommendation": "optimizer.record",
     "Result": "run",
+    "Settings": "optimizer.settings",
     "Space": "space.space",
     "Trial": "optimizer.record",
     "maximize": "run",
     "minimize": "run",
-}  # all others are laws of noise
+}  # all others are noise laws
 
 
 _MODULES = {

@@ -17,11 +17,12 @@ LONGEST_SHOWN = 80  # letters of a value in a message
 LONGEST_TEXT = 2000  # letters of a message that is kept
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
 LARGEST_VALUE = 1e100  # of f: its square must still be a number
+SEEDS = 2**63 - 1  # the largest seed that random generators take
 
 
 def read_number(what: str, value: Any, remedy: str = "") -> float:
     """A finite number as a plain float; also from NumPy, and from arrays without dimensions."""
-    number = value.item() if _is_array(value) and not value.ndim else value
+    number = value.item() if is_array(value) and not value.ndim else value
     hint = f"; {remedy}" if remedy else ""
     if not isinstance(number, Real) or isinstance(number, (bool, np.bool_)):
         raise TypeError(f"{what} must be a number, got {value!r}{hint}")
@@ -48,8 +49,8 @@ def read_value(
     return number
 
 
-def _is_array(value: Any) -> bool:
-    """Of NumPy, or of torch where that is loaded: there is no tensor before."""
+def is_array(value: Any) -> bool:
+    """Whether it is an array of NumPy, or a tensor: there is none before torch is loaded."""
     torch = sys.modules.get("torch")
     return isinstance(value, np.ndarray) or (torch is not None and torch.is_tensor(value))
 

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, Unpack
@@ -11,18 +11,15 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from meseta.acquisition.methods import DEFAULT_METHOD
 from meseta.boundary import described_error, read_count, read_value, shown
-from meseta.gp.fit import Prior
-from meseta.optimizer.ask_tell import Direction, Optimizer
+from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.comparison import comparison
 from meseta.optimizer.evaluation import read_evaluation
 from meseta.optimizer.record import Recommendation, Trial
-from meseta.optimizer.side_by_side import side_by_side
+from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
 from meseta.problems import Problem
 from meseta.report.views.report import Report, report
 from meseta.report.views.terms import Words, read_terms
-from meseta.space.initial import Initial
-from meseta.space.named_noise import NamedEdge, NamedNoise
 from meseta.space.space import Design, Ranges, Space
 
 Objective = Callable[[dict[str, Any]], object]
@@ -38,7 +35,7 @@ class Result:
     std: float  # posterior standard deviation of g(params)
     nominal_mean: float  # of f(params)
     nominal_std: float
-    nominal: Recommendation  # the best point if nothing perturbed it, as far as it was looked for
+    nominal: Recommendation  # ignores the noise; not the target of the search
     history: pd.DataFrame
     trials: tuple[Trial, ...]
     optimizer: Optimizer  # to go on by ask and tell
@@ -71,7 +68,7 @@ class Result:
             *([f"{failed} failed"] if failed else []),
             *(["interrupted"] if self.interrupted else []),
         ]
-        return side_by_side(title, self, self.nominal)
+        return comparison(title, self, self.nominal)
 
 
 class EvaluationsFailed(RuntimeError):
@@ -92,18 +89,11 @@ def maximize(
     f: Objective | Problem,
     space: Space | Ranges | None = None,
     *,
-    noise: NamedNoise | None = None,
-    edge: NamedEdge = "allow",
     budget: int | None = None,
-    method: str = DEFAULT_METHOD,
-    options: object = None,
-    seed: int = 0,
-    num_initial: int | None = None,
-    initial: Initial = "sobol",
-    prior: Prior = "default",
-    noise_variance: float | int | None = None,
     progress: bool = True,
     callback: Callback | None = None,
+    settings: Settings | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Result:
     """The design with the highest E f(x + xi), from `budget` evaluations of f.
 
@@ -118,107 +108,86 @@ def maximize(
         f: Takes a dict with a value for each parameter, returns a number; or a `Problem` of
             `meseta.problems`. It may return `{"value": 0.8, "executed": {"x": 0.31}}` to say what
             was in fact carried out, and must do so for observed environment variables.
+        space: The parameters with their ranges, as in `Optimizer`.
         budget: How often f is evaluated, initial and failed evaluations included.
         progress: Show a bar with the mean of g at the recommended design.
         callback: Called as `callback(optimizer, trial)` after each evaluation; it may raise
             KeyboardInterrupt to end the run.
-
-    The others are those of `Optimizer`.
+        settings: None: the defaults.
+        keywords: The settings that differ from these: noise, edge, method, options, kernel, prior,
+            noise_variance, seed, num_initial, initial. See `Settings`.
     """
-    task = _task(f, "maximize", space, noise, budget, num_initial, seed)
-    optimizer = Optimizer(
-        task.space,
-        task.noise,
-        edge=edge,
-        direction="maximize",
-        method=method,
-        options=options,
-        seed=seed,
-        num_initial=task.num_initial,
-        initial=initial,
-        prior=prior,
-        noise_variance=noise_variance,
-    )
-    return _run(task.f, optimizer, task.budget, progress, callback)
+    task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
+    return _run(task, progress, callback)
 
 
 def minimize(
     f: Objective | Problem,
     space: Space | Ranges | None = None,
     *,
-    noise: NamedNoise | None = None,
-    edge: NamedEdge = "allow",
     budget: int | None = None,
-    method: str = DEFAULT_METHOD,
-    options: object = None,
-    seed: int = 0,
-    num_initial: int | None = None,
-    initial: Initial = "sobol",
-    prior: Prior = "default",
-    noise_variance: float | int | None = None,
     progress: bool = True,
     callback: Callback | None = None,
+    settings: Settings | None = None,
+    **keywords: Unpack[Keywords],
 ) -> Result:
     """The design with the lowest E f(x + xi); otherwise as `maximize`."""
-    task = _task(f, "minimize", space, noise, budget, num_initial, seed)
-    optimizer = Optimizer(
-        task.space,
-        task.noise,
-        edge=edge,
-        direction="minimize",
-        method=method,
-        options=options,
-        seed=seed,
-        num_initial=task.num_initial,
-        initial=initial,
-        prior=prior,
-        noise_variance=noise_variance,
-    )
-    return _run(task.f, optimizer, task.budget, progress, callback)
+    task = _task(f, "minimize", space, budget, read_settings(settings, keywords))
+    return _run(task, progress, callback)
 
 
 class _Task(NamedTuple):
-    """What is optimised where, from a function or from a benchmark problem."""
+    """What is optimised, by what, and for how long."""
 
     f: Objective
-    space: Space | Ranges
-    noise: NamedNoise | None
+    optimizer: Optimizer
     budget: int
-    num_initial: int | None
 
 
 def _task(
     f: Objective | Problem,
     direction: Direction,
     space: Space | Ranges | None,
-    noise: NamedNoise | None,
     budget: int | None,
-    num_initial: int | None,
-    seed: int,
+    settings: Settings,
 ) -> _Task:
-    if not isinstance(f, Problem):
-        if space is None:
-            raise TypeError("space is missing: the range of each parameter, {'x': (0.0, 1.0)}")
-        if budget is None:
-            raise TypeError("budget is missing: how often f may be evaluated")
-        return _Task(f, space, noise, budget, num_initial)
-    if f.direction != direction:
-        raise ValueError(f"{f.name!r} is to be {f.direction}d; call meseta.{f.direction} instead")
-    for what, own in (("space", space), ("noise", noise)):
+    if settings.direction == "minimize" != direction:
+        raise ValueError("the settings say 'minimize'; call meseta.minimize instead")
+    settings = replace(settings, direction=direction)
+    if isinstance(f, Problem):
+        return _task_of_problem(f, space, budget, settings)
+    if space is None:
+        raise TypeError("space is missing: the range of each parameter, {'x': (0.0, 1.0)}")
+    if budget is None:
+        raise TypeError("budget is missing: how often f may be evaluated")
+    return _Task(f, Optimizer(space, settings=settings), budget)
+
+
+def _task_of_problem(
+    problem: Problem, space: Space | Ranges | None, budget: int | None, settings: Settings
+) -> _Task:
+    name, direction = problem.name, problem.direction
+    if direction != settings.direction:
+        raise ValueError(f"{name!r} is to be {direction}d; call meseta.{direction} instead")
+    for what, own in (("space", space), ("noise", settings.noise)):
         if own is not None:
-            raise TypeError(f"the problem {f.name!r} brings its own {what}; leave {what} out")
+            raise TypeError(f"the problem {name!r} brings its own {what}; leave {what} out")
+    settings = replace(
+        settings,
+        noise=problem.noise_by_name,
+        num_initial=settings.num_initial or problem.num_initial,
+    )
+    optimizer = Optimizer(problem.space, settings=settings)
     return _Task(
-        _observed(f, seed),
-        f.space,
-        f.noise_by_name,
-        f.budget if budget is None else budget,
-        f.num_initial if num_initial is None else num_initial,
+        _observed(problem, optimizer.seed),
+        optimizer,
+        problem.budget if budget is None else budget,
     )
 
 
 def _observed(problem: Problem, seed: int) -> Objective:
     """f(x) + eps, with eps from a stream that belongs to the seed."""
-    random = np.random.default_rng([read_count("seed", seed, least=0), 0])
+    random = np.random.default_rng([seed, 0])
 
     def observe(params: Design) -> float:
         eps = problem.noise_variance**0.5 * random.standard_normal()
@@ -227,9 +196,8 @@ def _observed(problem: Problem, seed: int) -> Objective:
     return observe
 
 
-def _run(
-    f: Objective, optimizer: Optimizer, budget: int, progress: bool, callback: Callback | None
-) -> Result:
+def _run(task: _Task, progress: bool, callback: Callback | None) -> Result:
+    f, optimizer, budget = task
     if not callable(f):
         raise TypeError(f"f must be a function of a dict of values, got {f!r}")
     budget = read_count("budget", budget)

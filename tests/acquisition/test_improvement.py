@@ -2,6 +2,7 @@
 
 import math
 
+import mpmath as mp
 import pytest
 import torch
 from botorch.acquisition.analytic import LogExpectedImprovement
@@ -12,6 +13,7 @@ from meseta import Normal, Uniform
 from meseta.acquisition.improvement import (
     EIOptions,
     UCBOptions,
+    log_improvement,
     prepare_ei,
     prepare_ei_of_f,
     prepare_ucb,
@@ -19,7 +21,7 @@ from meseta.acquisition.improvement import (
 from meseta.acquisition.mes import prepare_mes
 from meseta.acquisition.nes import NESOptions
 from meseta.acquisition.unscented import UnscentedOptions, prepare_unscented_ei, unscented_mean
-from meseta.gp import RobustPosterior
+from meseta.integrations.botorch import RobustPosterior
 
 LAW = Normal(0.1)
 STANDARD = Gaussian(tensor(0.0), tensor(1.0))
@@ -47,6 +49,21 @@ def test_ei_of_g_is_the_closed_form_over_the_best_mean_of_g():
     moments = core.moments(x)
     expected = expected_improvement(moments.m_g, moments.v_g, ei.info.incumbent.value)
     torch.testing.assert_close(ei.value(x).exp(), expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "u", [-1e8, -1e4, -300.0, -39.0, -12.001, -11.999, -1.0, -1e-9, 0.0, 2.0, 37.0, 49.9, 51.0, 1e9]
+)
+def test_the_logarithm_of_an_improvement_is_exact_however_small_it_is(u):
+    with mp.workdps(60):
+        t, root = mp.mpf(u), mp.sqrt(2)
+        exact = mp.log(mp.npdf(t) + t * mp.erfc(-t / root) / 2)
+        slope = mp.erfc(-t / root) / 2 / (mp.npdf(t) + t * mp.erfc(-t / root) / 2)
+    at = tensor(u).requires_grad_()
+    value = log_improvement(at)
+    assert float(value.detach()) == pytest.approx(float(exact), rel=1e-12, abs=1e-13)
+    (gradient,) = torch.autograd.grad(value, at)
+    assert float(gradient) == pytest.approx(float(slope), rel=1e-8)
 
 
 def test_ei_of_f_is_what_botorch_makes_of_the_model():

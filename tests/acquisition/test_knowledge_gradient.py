@@ -6,9 +6,8 @@ from botorch.optim import optimize_acqf
 
 from gp_models import normal, random_model, tensor, uniform, unit_box
 from meseta import Normal, Uniform
-from meseta.acquisition import RobustKnowledgeGradient
 from meseta.acquisition.knowledge_gradient import KGOptions
-from meseta.gp import RobustPosterior, fit_surrogate
+from meseta.integrations.botorch import RobustKnowledgeGradient, RobustPosterior, fit_surrogate
 
 GRID = torch.linspace(0, 1, 1001, dtype=torch.double)[:, None]
 

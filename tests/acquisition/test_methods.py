@@ -9,10 +9,15 @@ import torch
 from gp_models import normal, tensor, uniform, unit_box
 from hostile_states import STATES
 from meseta import Independent, Normal, Uniform
-from meseta.acquisition import RobustAcquisition, methods
-from meseta.gp import RobustPosterior, fit_surrogate
-from meseta.optimizer.recommend import nominal, recommend
-from meseta.optimizer.suggest import suggest
+from meseta.acquisition import methods
+from meseta.integrations.botorch import (
+    RobustAcquisition,
+    RobustPosterior,
+    fit_surrogate,
+    nominal,
+    recommend,
+    suggest,
+)
 
 NAMES = methods.names()
 WITH_MODEL = [name for name in NAMES if methods.get(name).prepare is not None]

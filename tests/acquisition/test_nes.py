@@ -24,8 +24,7 @@ from gp_models import (
     unit_box,
 )
 from meseta import Normal, Uniform, nes_plain
-from meseta.acquisition import NoisyInputEntropySearch
-from meseta.gp import fit_surrogate
+from meseta.integrations.botorch import NoisyInputEntropySearch, fit_surrogate
 
 CASES = json.loads((Path(__file__).parents[1] / "data" / "nes_ep_cases.json").read_text())["cases"]
 

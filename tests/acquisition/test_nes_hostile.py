@@ -6,7 +6,7 @@ import torch
 from gp_models import kernel, model, tensor, uniform, unit_box
 from hostile_states import STATES, data
 from meseta import Normal, Uniform
-from meseta.acquisition import NoisyInputEntropySearch
+from meseta.integrations.botorch import NoisyInputEntropySearch
 
 LAWS = [Normal(0.1), Uniform(0.1), Normal(1e-9), Normal(1e3), Uniform(1e-9), Uniform(1e3)]
 

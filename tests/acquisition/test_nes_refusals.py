@@ -5,7 +5,7 @@ import torch
 
 from gp_models import random_model, small_model, tensor, uniform, unit_box
 from meseta import Normal, Uniform
-from meseta.acquisition import NoisyInputEntropySearch
+from meseta.integrations.botorch import NoisyInputEntropySearch
 
 GOOD = random_model(0, 2, 6)
 

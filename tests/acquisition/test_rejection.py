@@ -9,10 +9,10 @@ from gp_models import random_model, tensor, unit_box
 from meseta import Normal
 from meseta.acquisition.nes import NESOptions, prepare_nes
 from meseta.acquisition.rejection import RejectionOptions, prepare_rejection
-from meseta.gp import RobustPosterior
 from meseta.gp.maxima import maxima_below, maximize_paths
 from meseta.gp.paths import sample_paths
 from meseta.inference.density import kde_entropy
+from meseta.integrations.botorch import RobustPosterior
 
 
 def generator(seed=0):

@@ -174,7 +174,7 @@ def test_an_interrupt_keeps_what_is_there(tmp_path, monkeypatch, kind):
     monkeypatch.setattr(workers, "_by_joblib", stopped)
     result = call("run", "quick", *SMALL, "--output", tmp_path)
     assert result.exit_code == 130
-    assert "what is finished is kept" in result.output
+    assert "finished work is kept" in result.output
     assert signal.getsignal(signal.SIGTERM) is before
     assert "1 of 4 complete" in call("status", "--output", tmp_path).output
 

@@ -12,10 +12,9 @@ from meseta.acquisition.methods import names
 from meseta.bench import timing
 from meseta.bench.cost import cost_of, cost_paragraph
 from meseta.bench.figures import convergence, draw_figures
-from meseta.bench.gallery import draw_gallery
 from meseta.bench.gravity_picture import examples
 from meseta.bench.markdown import markdown, regret_tables, scientific
-from meseta.bench.pictures import draw
+from meseta.bench.pictures import draw, draw_gallery
 from meseta.bench.plan import keep_plan, make_plan
 from meseta.bench.records import append_run, failed
 from meseta.bench.results_page import command, page, tables, write_page

@@ -16,6 +16,7 @@ from command_line import typed
 from meseta.integrations.optuna import EXECUTED
 from meseta.study.ledger import FORMAT, open_ledger
 from meseta.study.progress import progress
+from meseta.study.show import table
 from meseta.study.toml.file import read_study
 
 LAB = """
@@ -66,7 +67,7 @@ def test_a_day_at_the_bench(folder):
     assert list(more[0]) == ["trial", "x", "oil", "value"]
     assert more[0]["trial"] == "4"
 
-    assert "1 of 12 done, 4 in hand" in typed("tell", "lab.toml", 0, "0.82").output
+    assert "1 of 12 done, 4 pending" in typed("tell", "lab.toml", 0, "0.82").output
     typed("tell", "lab.toml", 1, "0.4", "--set", "x=1.25")
     typed("tell", "lab.toml", 2, "--failed", "spilled")
     (folder / "results.csv").write_text("trial;x;value\n3;0.5;0.9\n4;;\n")
@@ -332,3 +333,61 @@ def test_a_spoilt_experiment_does_not_count_and_may_be_asked_for_again(folder):
     assert (again["trial"], again["params"]) == (1, asked["params"])
     typed("tell", "lab.toml", "0", "--spoilt", "again", code=2)
     typed("tell", "lab.toml", "1", "0.5", "--spoilt", "no", code=2)
+
+
+def test_status_and_tell_need_no_torch(folder):
+    """Nobody waits seconds for libraries that a value is not stored by."""
+    (folder / "lab.toml").write_text(LAB + OBSERVED)
+    typed("ask", "lab.toml", "-n", 2)
+    (folder / "told.csv").write_text("trial,value,wind\n1,0.5,4.0\n")
+    code = (
+        "import sys\nfrom meseta.cli import app\n"
+        "app(sys.argv[1:], standalone_mode=False)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    for words in (
+        ["status", "lab.toml"],
+        ["tell", "lab.toml", "0", "0.8", "--set", "wind=4.5"],
+        ["tell", "lab.toml", "--csv", "told.csv"],
+        ["status", "lab.toml", "--csv"],
+        ["status", "lab.toml", "--json"],
+    ):
+        done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True)
+        assert done.returncode == 0, (words, done.stderr)
+    assert [trial.value for trial in open_ledger(read_study("lab.toml")).trials] == [0.8, 0.5]
+
+
+def test_a_mistake_in_the_noise_does_not_keep_results_away(folder):
+    """Status and tell need no model, so that they look at ranges and names only."""
+    (folder / "lab.toml").write_text(LAB)
+    typed("ask", "lab.toml")
+    (folder / "lab.toml").write_text(LAB.replace('"5 %"', '{ law = "normal", std = -1.0 }'))
+    assert "std" in typed("ask", "lab.toml", code=2).stderr
+    typed("tell", "lab.toml", 0, "0.8")
+    assert "1 of 12 done" in typed("status", "lab.toml").output
+    (folder / "lab.toml").write_text(LAB + "[parameters.failed]\nlow = 0.0\nhigh = 1.0\n")
+    assert "named 'failed'" in typed("status", "lab.toml", code=2).stderr
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def test_a_table_fits_the_terminal_and_nothing_is_cut_off(monkeypatch):
+    header, rows = ["trial", "[red]", "名前"], [[0, 0.1, "x" * 90], [1, None, "水"]]
+    whole = table(header, rows)  # to a pipe: one block for each row
+    assert "x" * 90 in whole
+    assert whole.count("[red]") == 2
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    monkeypatch.setenv("COLUMNS", "120")
+    first, second, third = table(header, rows).splitlines()
+    assert first.split() == header
+    assert second.split() == ["0", "0.1", "x" * 90]
+    assert third == f"    1{'':>9}{'':>88}水"  # which is two columns wide
+    monkeypatch.setenv("COLUMNS", "20")
+    assert table(["a", "b"], [["x" * 10, "y" * 10]]).splitlines() == [
+        "a  " + "x" * 10,
+        "b  " + "y" * 10,
+    ]
+    assert len(table(["a", "b"], [["x" * 9, "y" * 9]]).splitlines()) == 2

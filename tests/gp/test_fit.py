@@ -11,9 +11,9 @@ from botorch.optim.fit import fit_gpytorch_mll_scipy
 
 from gp_models import normal, small_model, tensor, uniform, unit_box
 from meseta import Normal
-from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.gp.fit import Hyperparameters
 from meseta.gp.thinning import thinned
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate
 from meseta.problems import get
 
 DATA = Path(__file__).parents[1] / "data"

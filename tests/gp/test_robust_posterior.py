@@ -14,8 +14,8 @@ from numpy.polynomial.legendre import leggauss
 
 from gp_models import SHAPES, kernel, log_uniform, model, normal, random_model, tensor, uniform
 from meseta import Independent, Normal, Uniform
-from meseta.gp import RobustPosterior
 from meseta.gp.clamped import Clamped
+from meseta.integrations.botorch import RobustPosterior
 from meseta.kernels import SmoothedKernel
 
 

@@ -16,7 +16,7 @@ from torch.testing import assert_close
 
 from gp_models import kernel, model, normal, small_model, tensor, uniform
 from meseta import Normal
-from meseta.gp import RobustPosterior
+from meseta.integrations.botorch import RobustPosterior
 
 X, Y = uniform(6, 2, seed=0), normal(6, seed=1)
 

@@ -43,7 +43,7 @@ def subject_of(best):
 
 
 def test_slices_show_f_and_g_through_the_robust_optimum():
-    best = recommend(made(), NOISE)
+    best = recommend(made(), noise=NOISE)
     subject = subject_of(best)
     by_name = {subject.name(inside): slice_along(subject, inside, 21) for inside in subject.design}
     assert list(by_name) == ["kind of", "num", "rate", "x"]
@@ -69,7 +69,7 @@ def test_slices_show_f_and_g_through_the_robust_optimum():
 
 def test_environments_have_no_slice():
     noise = {"x": meseta.Normal(0.1), "rate": meseta.Environment(meseta.Uniform(0.2, mean=0.5))}
-    best = recommend(made(), noise)
+    best = recommend(made(), noise=noise)
     subject = subject_of(best)
     assert "rate" not in subject.design
     each = slice_along(subject, "x", 5)
@@ -79,12 +79,12 @@ def test_environments_have_no_slice():
 
 
 def test_progress_ends_with_what_is_recommended_now():
-    best = recommend(made(), NOISE)
+    best = recommend(made(), noise=NOISE)
     way = progress(subject_of(best), most=4)
     assert way.evaluations == (1, 4, 7, 10)
     assert way.params[-1] == best.params
     assert (way.best[-1].mean, way.best[-1].std) == (best.mean, best.std)
-    assert way.best[1].mean == recommend(made(4), NOISE).mean
+    assert way.best[1].mean == recommend(made(4), noise=NOISE).mean
 
 
 def plots(storage):
@@ -100,18 +100,20 @@ def plots(storage):
 def test_plots_are_saved_with_the_study_and_replaced():
     storage = optuna.storages.InMemoryStorage()
     study = made(storage=storage, study_name="plots")
-    best = show_robust(study, NOISE, most=3)
+    best = show_robust(study, noise=NOISE, most=3)
     saved = plots(storage)
     assert {"meseta-over-evaluations", "meseta-along-x", "meseta-along-num"} <= set(saved)
     assert len(saved) == 5
     lines = {trace["name"]: trace for trace in saved["meseta-along-x"]["data"] if "name" in trace}
-    assert {"unperturbed (f)", "in use (g)", "nominal optimum", "robust optimum"} <= set(lines)
+    assert {"nominal value (f)", "robust value (g)", "nominal optimum", "robust optimum"} <= set(
+        lines
+    )
     assert lines["robust optimum"]["x"] == [best.params["x"]]
     assert lines["robust optimum"]["y"] == [best.mean]
     assert saved["meseta-along-rate"]["layout"]["xaxis"]["type"] == "log"
     for trial in made(12).trials[10:]:
         study.add_trial(trial)
-    again = show_robust(study, NOISE, most=2)
+    again = show_robust(study, noise=NOISE, most=2)
     renewed = plots(storage)
     assert set(renewed) == set(saved)
     assert again.mean != best.mean

@@ -35,7 +35,7 @@ def objective(trial):
 
 
 def study_of(sampler=None, direction="maximize", **options):
-    sampler = sampler or RobustSampler(NOISE, **FAST)
+    sampler = sampler or RobustSampler(noise=NOISE, **FAST)
     return optuna.create_study(direction=direction, sampler=sampler, **options)
 
 
@@ -61,11 +61,11 @@ def suggested(study):
 
 
 def test_a_run_finds_the_plateau_and_not_the_needle():
-    study = study_of(RobustSampler(NOISE, seed=1, method="uu-ei", num_initial=6))
+    study = study_of(RobustSampler(noise=NOISE, seed=1, method="uu-ei", num_initial=6))
     study.enqueue_trial({"x": 0.2})  # where the needle is
     study.optimize(objective, n_trials=12)
     assert study.best_params["x"] == 0.2
-    best = recommend(study, NOISE)
+    best = recommend(study, noise=NOISE)
     assert best.params["x"] == pytest.approx(0.7, abs=0.03)
     assert best.nominal.params["x"] == pytest.approx(0.2, abs=0.03)
     # E of the plateau at its top: a Gaussian bump of variance 0.15**2 / 2, smoothed by 0.05**2
@@ -78,7 +78,7 @@ def test_minimising_is_maximising_the_mirror_image():
     for trial in up.trials:
         add(down, trial.params, -trial.value)
     assert suggested(up) == suggested(down)
-    assert recommend(up, NOISE).mean == -recommend(down, NOISE).mean
+    assert recommend(up, noise=NOISE).mean == -recommend(down, noise=NOISE).mean
 
 
 def test_yesterdays_study_by_another_sampler():
@@ -86,7 +86,7 @@ def test_yesterdays_study_by_another_sampler():
     study.enqueue_trial({"x": 0.19})
     study.optimize(objective, n_trials=40)
     assert study.best_params["x"] == pytest.approx(0.2, abs=0.03)
-    assert recommend(study, NOISE).params["x"] == pytest.approx(0.7, abs=0.05)
+    assert recommend(study, noise=NOISE).params["x"] == pytest.approx(0.7, abs=0.05)
 
 
 # Every kind of parameter
@@ -106,7 +106,7 @@ def mixed(trial):
 
 
 def test_all_kinds_of_parameters_keep_their_types():
-    study = study_of(RobustSampler({"float": meseta.Normal(0.1)}, **FAST))
+    study = study_of(RobustSampler(noise={"float": meseta.Normal(0.1)}, **FAST))
     study.optimize(mixed, n_trials=5)
     for params in [trial.params for trial in study.trials]:
         assert [type(params[n]) for n in ("float", "log", "step", "int", "wide")] == [
@@ -120,7 +120,7 @@ def test_all_kinds_of_parameters_keep_their_types():
         assert params["int"] in (1, 3, 5, 7, 9)
         assert any(params["any"] is each for each in (None, True, "a")) or params["any"] == 1.5
         assert params["fixed"] == 3.0
-    best = recommend(study, {"float": meseta.Normal(0.1)})
+    best = recommend(study, noise={"float": meseta.Normal(0.1)})
     assert best.params.keys() == study.trials[0].params.keys()
     study.enqueue_trial(best.params)
     study.optimize(mixed, n_trials=1)
@@ -146,10 +146,10 @@ def test_conditional_parameters_are_sampled_at_random_and_the_common_ones_modell
 
     # "a" has noise, but not all trials have "a"
     noise = {"x": meseta.Normal(0.05), "a": meseta.Normal(0.1)}
-    study = study_of(RobustSampler(noise, **FAST))
+    study = study_of(RobustSampler(noise=noise, **FAST))
     study.optimize(conditional, n_trials=6)
     assert {"a", "b"} <= {name for trial in study.trials for name in trial.params}
-    best = recommend(study, noise)
+    best = recommend(study, noise=noise)
     assert set(best.params) == {"x", "kind"}
     assert "left out" in best.notes[0]
     assert "a, b" in str(best) or "b, a" in str(best)
@@ -166,32 +166,34 @@ def test_a_joint_law_of_which_a_part_is_there_has_its_marginal():
 
 def test_names_that_an_optimizer_would_refuse():
     names = ["value", "state", "x", "best_x", "value_", " "]
-    study = study_of(RobustSampler({"value": meseta.Normal(0.1)}, edge={"state": "clip"}, **FAST))
+    study = study_of(
+        RobustSampler(noise={"value": meseta.Normal(0.1)}, edge={"state": "clip"}, **FAST)
+    )
     for i in range(4):
         add(study, {name: (0.3 * i + 0.1 * k) % 1 for k, name in enumerate(names)}, float(i))
     trial = study.ask({name: FloatDistribution(0, 1) for name in names})
     assert set(trial.params) == set(names)
-    best = recommend(study, {"value": meseta.Normal(0.1)})
+    best = recommend(study, noise={"value": meseta.Normal(0.1)})
     assert set(best.params) == set(names)
 
 
 def test_names_of_noise_that_never_occur_are_pointed_out():
-    study = filled(sampler=RobustSampler({"X": meseta.Normal(0.1)}, **FAST))
+    study = filled(sampler=RobustSampler(noise={"X": meseta.Normal(0.1)}, **FAST))
     with pytest.warns(RuntimeWarning, match=r"no trial has had.*did you mean 'x'"):
         suggested(study)
     with pytest.raises(ValueError, match=r"no complete trial has.*did you mean 'x'"):
-        recommend(study, {"X": meseta.Normal(0.1)})
+        recommend(study, noise={"X": meseta.Normal(0.1)})
     with pytest.raises(ValueError, match="no complete trial has"):
-        recommend(study, NOISE, edge={"y": "clip"})
+        recommend(study, noise=NOISE, edge={"y": "clip"})
 
 
 def test_an_environment_is_set_in_trials_and_no_part_of_the_answer():
     noise = {"x": meseta.Normal(0.05), "load": meseta.Environment(meseta.Normal(0.1, mean=0.5))}
-    study = study_of(RobustSampler(noise, **FAST))
+    study = study_of(RobustSampler(noise=noise, **FAST))
     study.optimize(
         lambda t: -((t.suggest_float("x", 0, 1) - t.suggest_float("load", 0, 1)) ** 2), n_trials=8
     )
-    best = recommend(study, noise)
+    best = recommend(study, noise=noise)
     assert list(best.params) == ["x"]
     assert best.params["x"] == pytest.approx(0.5, abs=0.1)
 
@@ -205,8 +207,8 @@ def test_the_model_learns_from_what_was_executed():
         x = i / 10
         add(study, {"x": x}, needle(x + 0.05), user_attrs={EXECUTED: {"x": x + 0.05}})
         add(plain, {"x": x + 0.05 if i < 10 else 1.0}, needle(x + 0.05))
-    best = recommend(study, NOISE)
-    assert best.params == recommend(plain, NOISE).params
+    best = recommend(study, noise=NOISE)
+    assert best.params == recommend(plain, noise=NOISE).params
     executed = best.optimizer.trials[0]
     assert (executed.params["x"], executed.planned["x"]) == (pytest.approx(0.15), 0.1)
     assert best.optimizer.deviations["mean"].tolist() == pytest.approx([0.05])
@@ -222,13 +224,13 @@ def test_an_observed_variable_comes_with_the_trial():
         trial.set_user_attr(EXECUTED, {"wind": observed})
         return -((x - observed) ** 2)
 
-    study = study_of(RobustSampler(noise, **FAST))
+    study = study_of(RobustSampler(noise=noise, **FAST))
     study.optimize(observing, n_trials=6)
-    best = recommend(study, noise)
+    best = recommend(study, noise=noise)
     assert best.optimizer.trials[3].params["wind"] == pytest.approx(0.36)
     assert best.params["x"] == pytest.approx(0.4, abs=0.1)
     add(study, {"x": 0.5, "wind": 0.5}, 0.0)  # that does not say
-    assert "'wind' is observed" in recommend(study, noise).notes[0]
+    assert "'wind' is observed" in recommend(study, noise=noise).notes[0]
     with pytest.warns(RuntimeWarning, match="'wind' is observed"):
         study.ask().suggest_float("x", 0, 1)
 
@@ -289,7 +291,7 @@ def test_failed_and_pruned_trials_are_avoided_and_have_no_value(state):
     for _ in range(2):
         add(study, {"x": tempting}, state=state)
     assert abs(suggested(study) - tempting) > 1e-3
-    assert recommend(study, NOISE).params == recommend(filled(), NOISE).params
+    assert recommend(study, noise=NOISE).params == recommend(filled(), noise=NOISE).params
 
 
 def test_objectives_that_fail_or_prune_do_not_stop_a_study():
@@ -315,19 +317,19 @@ def test_infinite_values_are_left_out():
         RuntimeWarning, match="trial 9 is left out of the model: its value must be finite, got inf"
     ):
         suggested(study)
-    best = recommend(study, NOISE)
+    best = recommend(study, noise=NOISE)
     assert "its value must be finite, got inf" in str(best)
-    assert best.mean == recommend(filled(), NOISE).mean
+    assert best.mean == recommend(filled(), noise=NOISE).mean
     add(study, {"x": 0.65}, 1e200)
     assert "trial 11 is left out of the model: its value must be within ±1e+100" in str(
-        recommend(study, NOISE)
+        recommend(study, noise=NOISE)
     )
     only = study_of()
     add(only, {"x": 0.5}, -math.inf)
     with pytest.raises(
         ValueError, match=r"no trial .* has a value to go by: .* its value must be finite, got -inf"
     ):
-        recommend(only, NOISE)
+        recommend(only, noise=NOISE)
 
 
 def test_enqueued_trials_are_carried_out_first():
@@ -349,9 +351,9 @@ def test_a_pruner_that_shows_a_part_of_the_study():
 def test_the_storage_and_the_seed_determine_the_suggestion():
     first, again = suggested(filled()), suggested(filled())
     assert first == again
-    other = RobustSampler(NOISE, **{**FAST, "seed": 8, "num_initial": 20})
+    other = RobustSampler(noise=NOISE, **{**FAST, "seed": 8, "num_initial": 20})
     assert suggested(filled(sampler=other)) != suggested(
-        filled(sampler=RobustSampler(NOISE, **{**FAST, "num_initial": 20}))
+        filled(sampler=RobustSampler(noise=NOISE, **{**FAST, "num_initial": 20}))
     )
 
 
@@ -365,9 +367,9 @@ def test_random_values_depend_on_trial_and_parameter():
 
 
 def test_no_seed_and_a_new_seed_are_random():
-    free = [study_of(RobustSampler(NOISE)).ask().suggest_float("x", 0, 1) for _ in range(2)]
+    free = [study_of(RobustSampler(noise=NOISE)).ask().suggest_float("x", 0, 1) for _ in range(2)]
     assert free[0] != free[1]
-    sampler = RobustSampler(NOISE, seed=1)
+    sampler = RobustSampler(noise=NOISE, seed=1)
     before = study_of(sampler).ask().suggest_float("x", 0, 1)
     sampler.reseed_rng()
     assert study_of(sampler).ask().suggest_float("x", 0, 1) != before
@@ -376,7 +378,7 @@ def test_no_seed_and_a_new_seed_are_random():
 TAKE_OVER = """
 import optuna, meseta
 from meseta.integrations.optuna import RobustSampler
-sampler = RobustSampler({"x": meseta.Normal(0.05)}, method="uu-ucb", num_initial=3, seed=7)
+sampler = RobustSampler(noise={"x": meseta.Normal(0.05)}, method="uu-ucb", num_initial=3, seed=7)
 study = optuna.load_study(study_name="s", storage="%s", sampler=sampler)
 print(repr(study.ask().suggest_float("x", 0, 1)))
 """
@@ -400,7 +402,7 @@ def test_two_workers_on_one_storage_do_not_propose_nearly_the_same(tmp_path):
     ready, points = threading.Barrier(2), []
 
     def work():
-        sampler = RobustSampler(NOISE, **FAST)  # the same seed in both
+        sampler = RobustSampler(noise=NOISE, **FAST)  # the same seed in both
         study = optuna.load_study(study_name="s", storage=storage, sampler=sampler)
         trial = study.ask()
         ready.wait()
@@ -427,17 +429,17 @@ def test_several_jobs_in_one_process():
 
 
 def test_several_objectives_and_constraints_are_refused():
-    study = optuna.create_study(directions=["minimize"] * 2, sampler=RobustSampler(NOISE))
+    study = optuna.create_study(directions=["minimize"] * 2, sampler=RobustSampler(noise=NOISE))
     with pytest.raises(ValueError, match="one objective is supported, but the study has 2"):
         study.ask().suggest_float("x", 0, 1)
     with pytest.raises(ValueError, match="one objective"):
-        recommend(study, NOISE)
+        recommend(study, noise=NOISE)
     bound = filled()
     add(bound, {"x": 0.5}, 1.0, system_attrs={"constraints": [1.0], "constraints:c": 1.0})
     with pytest.raises(ValueError, match="constraints are not supported, but trial 9 has some"):
         suggested(bound)
     with pytest.raises(ValueError, match="constraints are not supported"):
-        recommend(bound, NOISE)
+        recommend(bound, noise=NOISE)
 
 
 @pytest.mark.parametrize(
@@ -454,6 +456,11 @@ def test_several_objectives_and_constraints_are_refused():
         ({"num_initial": 0}, "num_initial must be at least 1"),
         ({"prior": "flat"}, "prior"),
         ({"noise_variance": -1.0}, "noise_variance must not be negative"),
+        ({"initial": "grid"}, "no initial design 'grid'"),
+        ({"initial": [{"x": 0.5}]}, r"by study.enqueue_trial\(...\)"),
+        ({"kernel": "rbf"}, "no kernel 'rbf', only 'se', 'matern52', 'matern32'"),
+        ({"direction": "minimize"}, "no setting 'direction'"),
+        ({"settings": {"seed": 1}}, "settings must be meseta.Settings"),
     ],
 )
 def test_bad_settings_are_refused_at_once(arguments, expected):
@@ -464,19 +471,19 @@ def test_bad_settings_are_refused_at_once(arguments, expected):
 
 def test_a_study_without_anything_to_go_by_is_refused():
     with pytest.raises(ValueError, match="has no complete trial to go by"):
-        recommend(study_of(), NOISE)
+        recommend(study_of(), noise=NOISE)
     apart = study_of()
     add(apart, {"x": 0.5}, 1.0)
     add(apart, {"y": 0.5}, 1.0)
     with pytest.raises(ValueError, match="no parameter in common"):
-        recommend(apart, None)
+        recommend(apart, noise=None)
 
 
 # The answer, and imports
 
 
 def test_the_answer_prints_both_optima():
-    text = str(recommend(filled(), NOISE))
+    text = str(recommend(filled(), noise=NOISE))
     for part in ("maximize, 9 complete trials", "robust optimum", "nominal optimum", "E f(x + xi)"):
         assert part in text
 
@@ -490,7 +497,7 @@ def test_importing_the_module_does_not_import_torch():
 @pytest.mark.parametrize(
     ("module", "library", "extra"),
     [
-        ("optuna_dashboard", "optuna_dashboard", r"meseta\[dashboard\]"),
+        ("dashboard", "optuna_dashboard", r"meseta\[dashboard\]"),
     ],
 )
 def test_a_missing_library_is_named_with_its_extra(monkeypatch, module, library, extra):

@@ -22,10 +22,10 @@ class TestRobustSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnl
 
     @pytest.fixture
     def sampler(self):
-        return lambda: RobustSampler(None, seed=1, num_initial=8, method="uu-ucb")
+        return lambda: RobustSampler(noise=None, seed=1, num_initial=8, method="uu-ucb")
 
 
 class TestWithNoise(SingleOnlySamplerTestCase):
     @pytest.fixture
     def sampler(self):
-        return lambda: RobustSampler({"x": meseta.Normal(0.1)}, seed=1)
+        return lambda: RobustSampler(noise={"x": meseta.Normal(0.1)}, seed=1)

@@ -15,7 +15,7 @@ from torch.testing import assert_close
 
 from examples import examples
 from meseta.kernels import StationaryKernel, smooth
-from meseta.kernels.spectral import frequencies
+from meseta.kernels.spectrum import frequencies
 from meseta.noise import Independent, NoiseLaw, Normal, Uniform
 from meseta.noise.law import unscented
 from quadrature_reference import LENGTHSCALE, kappa, smoothed

@@ -16,7 +16,7 @@ from scipy import stats
 from examples import examples
 from meseta.gp.robust import _check_error
 from meseta.kernels import StationaryKernel, smooth
-from meseta.kernels.compress import compressed
+from meseta.kernels.nodes import compressed
 from meseta.kernels.smoothed import NOTICEABLE
 from meseta.noise import (
     Discrete,
@@ -102,6 +102,17 @@ SCALES = {
     "plain": (0.5, 1.5, {"offset": 0.5, "unit": 1.0}),
     "stretched": (20.0, 70.0, {"offset": 20.0, "unit": 50.0}),
     "log": (0.5, 1.5, LOG),
+}
+
+
+# what users may combine in one dimension; widths and lengthscales by their logarithms
+ONE_DIMENSION = {
+    "law": st.sampled_from(sorted(LAWS)),
+    "width": st.floats(-4, 1),
+    "lengthscale": st.floats(-2, 0.5),
+    "kind": st.sampled_from(sorted(KINDS)),
+    "edge": st.sampled_from(["allow", "clip", "reflect", "truncate"]),
+    "scale": st.sampled_from(sorted(SCALES)),
 }
 
 
@@ -212,12 +223,7 @@ def is_possible(placed):
 
 @examples(24)
 @given(
-    law=st.sampled_from(sorted(LAWS)),
-    width=st.floats(-4, 1),
-    lengthscale=st.floats(-2, 0.5),
-    kind=st.sampled_from(sorted(KINDS)),
-    edge=st.sampled_from(["allow", "clip", "reflect", "truncate"]),
-    scale=st.sampled_from(sorted(SCALES)),
+    **ONE_DIMENSION,
     x=st.floats(0, 1),
     other=st.floats(0, 1),
 )
@@ -236,12 +242,7 @@ def test_k_gf_is_that_of_brute_force(law, width, lengthscale, kind, edge, scale,
 
 @examples(8)
 @given(
-    law=st.sampled_from(sorted(LAWS)),
-    width=st.floats(-4, 1),
-    lengthscale=st.floats(-2, 0.5),
-    kind=st.sampled_from(sorted(KINDS)),
-    edge=st.sampled_from(["allow", "clip", "reflect", "truncate"]),
-    scale=st.sampled_from(sorted(SCALES)),
+    **ONE_DIMENSION,
     shape=st.sampled_from(["se", "matern52", "matern32"]),
     seed=st.integers(0, 100),
 )

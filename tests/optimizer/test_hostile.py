@@ -11,9 +11,7 @@ from examples import examples
 from gp_models import log_uniform, normal, tensor, uniform, unit_box
 from hostile_states import STATES, data
 from meseta import Normal, Optimizer, Uniform
-from meseta.gp import RobustPosterior
-from meseta.optimizer.recommend import nominal, recommend
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch import RobustPosterior, nominal, recommend, suggest
 
 
 @pytest.mark.parametrize("state", STATES)
@@ -79,7 +77,7 @@ def test_whatever_was_told_designs_are_finite(
     given_noise = None if noise_variance is None else noise_variance * scale**2
     optimizer = Optimizer(
         dict.fromkeys(names, (0.0, 1.0)),
-        Normal(0.05),
+        noise=Normal(0.05),
         method=method,
         options={"num_paths": 8, "num_features": 50} if method in ("rkg", "nes-ep") else None,
         num_initial=1,

@@ -56,7 +56,7 @@ def f(params):
 @pytest.mark.parametrize("method", methods.names())
 def test_every_method_asks_for_designs(method):
     options = {"method": method, "options": SMALL.get(method), "num_initial": 6, "seed": 3}
-    first, again = (Optimizer(MIXED, {"x": Normal(0.05)}, **options) for _ in range(2))
+    first, again = (Optimizer(MIXED, noise={"x": Normal(0.05)}, **options) for _ in range(2))
     points = first.ask(6)
     assert points == again.ask(6)
     for params in points[:-2]:  # two are pending
@@ -99,7 +99,7 @@ def test_a_mixed_problem_is_solved():
         "n": Int(1, 6),
         "solvent": Categorical(["water", "ethanol", "acetone"]),
     }
-    optimizer = Optimizer(space, {"a": Normal(0.1), "b": Normal(0.1)})
+    optimizer = Optimizer(space, noise={"a": Normal(0.1), "b": Normal(0.1)})
     for _ in range(20):
         params = optimizer.ask()
         optimizer.tell(params, needle(params))
@@ -197,8 +197,8 @@ def test_failed_designs_are_avoided_by_the_method_too(monkeypatch):
     real = meseta.optimizer.ask_tell.suggest
 
     def insist(*args, **options):
-        x, info = real(*args, **options)
-        return 0 * x + 1, info
+        x, *behind = real(*args, **options)
+        return 0 * x + 1, *behind
 
     monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", insist)
     assert optimizer.ask() == {"a": 0}

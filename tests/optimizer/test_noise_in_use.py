@@ -9,6 +9,7 @@ import torch
 from scipy import stats
 
 import meseta
+from declared_laws import untested
 from gp_models import random_model, tensor, uniform, unit_box
 from meseta import (
     Categorical,
@@ -30,13 +31,11 @@ from meseta import (
     Uniform,
     methods,
 )
-from meseta.gp import RobustPosterior, fit_surrogate
 from meseta.gp.paths import sample_paths
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate, recommend, suggest
 from meseta.kernels import StationaryKernel, smooth
 from meseta.noise import Independent, Joint, Placed
 from meseta.noise.panels import composite, panels
-from meseta.optimizer.recommend import recommend
-from meseta.optimizer.suggest import suggest
 from meseta.space.named_noise import read_noise
 from meseta.space.space import Space
 
@@ -62,6 +61,12 @@ LAWS = {
         {"x": Normal(0.1), "y": Environment(Triangular(low=0.2, high=0.9, mode=0.5))},
         "allow",
     ),
+}
+
+IN_USE = [law for by_name, _ in LAWS.values() for law in by_name.values()]
+LAWS |= {
+    name: ({"x": law}, "allow")
+    for name, law in untested([*IN_USE, LogNormal(0.1)]).items()  # which needs a range above 0
 }
 
 
@@ -270,7 +275,7 @@ def test_relative_noise_needs_no_names():
 
 def run(f, space, noise, budget, by_method=4, **settings):
     """Most designs are spread, which is quick; the last ones are chosen by the method."""
-    optimizer = Optimizer(space, noise, num_initial=budget - by_method, **settings)
+    optimizer = Optimizer(space, noise=noise, num_initial=budget - by_method, **settings)
     for _ in range(budget):
         params = optimizer.ask()
         optimizer.tell(params, f(params))
@@ -319,7 +324,7 @@ def test_an_environment_that_is_only_observed():
     random = np.random.default_rng(0)
     space = {"x": (0.0, 1.0), "wind": (0.0, 10.0)}
     noise = {"wind": Environment(Uniform(2.0, mean=5.0), observed=True)}
-    optimizer = Optimizer(space, noise, seed=1)
+    optimizer = Optimizer(space, noise=noise, seed=1)
     for _ in range(12):
         params = optimizer.ask()
         assert set(params) == {"x"}
@@ -401,7 +406,7 @@ def test_edges_change_the_optimum():
 
 
 def test_executed_values_are_what_the_model_learns_from():
-    optimizer = Optimizer({"x": (0.0, 1.0)}, {"x": Normal(0.05)}, seed=0)
+    optimizer = Optimizer({"x": (0.0, 1.0)}, noise={"x": Normal(0.05)}, seed=0)
     planned = optimizer.ask(3)
     for number, params in enumerate(planned):
         executed = {"x": params["x"] + 0.1 * (-1) ** number}
@@ -421,7 +426,7 @@ def test_executed_values_are_what_the_model_learns_from():
 
 
 def test_deviations_are_relative_to_noise_where_it_was():
-    optimizer = Optimizer({"x": (1.0, 2.0)}, {"x": Normal(0.1, relative=True)}, seed=0)
+    optimizer = Optimizer({"x": (1.0, 2.0)}, noise={"x": Normal(0.1, relative=True)}, seed=0)
     x = optimizer.ask()["x"]
     optimizer.tell({"x": 1.05 * x}, 0.0, trial=0)
     (row,) = optimizer.deviations.to_dict("records")
@@ -464,12 +469,12 @@ def test_bad_noise_is_refused_by_name(noise, settings, message):
         "c": Categorical(["p", "q", "s"]),
     }
     with pytest.raises((ValueError, TypeError), match=message):
-        Optimizer(space, noise, **settings)
+        Optimizer(space, noise=noise, **settings)
 
 
 def test_nothing_but_an_environment_is_refused():
     with pytest.raises(ValueError, match="nothing to design"):
-        Optimizer({"t": (0.0, 1.0)}, {"t": Environment(Normal(0.1, mean=0.5))})
+        Optimizer({"t": (0.0, 1.0)}, noise={"t": Environment(Normal(0.1, mean=0.5))})
 
 
 @pytest.mark.parametrize("probability", [-0.1, 1.5, [[0.5, 0.4], [0, 1]], [0.5, 0.5]])

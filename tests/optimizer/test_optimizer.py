@@ -15,8 +15,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 import meseta.optimizer.ask_tell
 from examples import examples
 from meseta import Int, Normal, Optimizer, Uniform
-from meseta.gp import RobustPosterior, fit_surrogate
-from meseta.optimizer.recommend import nominal, recommend
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate, nominal, recommend
 from meseta.space.initial import default_num
 from meseta.space.sobol import sobol_sequence
 from meseta.space.space import Space
@@ -46,7 +45,7 @@ def run(optimizer, objective, evaluations):
 
 def told(values, space=LINE, **options):
     """An Optimizer that was told these values at evenly spaced points, unasked."""
-    optimizer = Optimizer(space, Normal(0.05), **options)
+    optimizer = Optimizer(space, noise=Normal(0.05), **options)
     for number, value in enumerate(values):
         optimizer.tell({"x": (number + 0.5) / len(values)}, value)
     return optimizer
@@ -62,7 +61,7 @@ def test_initial_points_grow_with_the_number_of_parameters():
 
 
 def test_sobol_points_come_first_then_the_method():
-    optimizer = Optimizer(PLANE, NOISE, seed=4)
+    optimizer = Optimizer(PLANE, noise=NOISE, seed=4)
     points = run(optimizer, f, 6)
     expected = sobol_sequence(optimizer.space.bounds, 0, 5, seed=4)
     assert [list(point.values()) for point in points[:5]] == expected.tolist()
@@ -164,7 +163,7 @@ def global_randomness():
 
 def test_the_same_calls_give_the_same_points_and_touch_no_global_randomness():
     before = global_randomness()
-    first, again, other = (run(Optimizer(PLANE, NOISE, seed=s), f, 7) for s in (0, 0, 1))
+    first, again, other = (run(Optimizer(PLANE, noise=NOISE, seed=s), f, 7) for s in (0, 0, 1))
     assert first == again
     assert all(a != b for a, b in zip(first, other, strict=True))
     assert global_randomness() == before
@@ -179,7 +178,7 @@ def test_a_batch_is_as_many_single_questions():
 
 
 def test_recommending_does_not_change_what_is_asked():
-    plain, curious = Optimizer(LINE, Normal(0.05)), Optimizer(LINE, Normal(0.05))
+    plain, curious = Optimizer(LINE, noise=Normal(0.05)), Optimizer(LINE, noise=Normal(0.05))
     for _ in range(3):
         batch = plain.ask(2)
         assert batch == curious.ask(2)
@@ -198,7 +197,6 @@ def test_the_surrogate_is_fitted_once_per_set_of_data_and_starts_warm(monkeypatc
         return fit_surrogate(*args, **options)
 
     monkeypatch.setattr(meseta.optimizer.ask_tell, "fit_surrogate", counted)
-    monkeypatch.setattr("meseta.optimizer.suggest.fit_surrogate", counted)
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.recommend()
     optimizer.nominal()
@@ -210,6 +208,20 @@ def test_the_surrogate_is_fitted_once_per_set_of_data_and_starts_warm(monkeypatc
     optimizer.recommend()
     assert len(fits) == 2
     assert fits[1] is optimizer.info.fit.hyperparameters
+
+
+def test_a_fit_has_one_posterior_for_the_method_the_recommendation_and_the_report(monkeypatch):
+    made = []
+    real = meseta.optimizer.fitted.joint_posterior
+    monkeypatch.setattr(
+        meseta.optimizer.fitted, "joint_posterior", lambda *a: made.append(a) or real(*a)
+    )
+    optimizer = told([0.0, 1.0, 0.5])
+    optimizer.recommend()
+    optimizer.nominal()
+    optimizer.ask(2)
+    optimizer.posterior.joint(torch.tensor([[0.5]], dtype=torch.double))
+    assert len(made) == 1
 
 
 def test_many_points_at_once_do_not_place_every_trial_again_for_each(monkeypatch):
@@ -229,10 +241,10 @@ def test_a_batch_that_fails_leaves_nothing_pending(monkeypatch):
     run(optimizer, wave, 1)
     real = meseta.optimizer.ask_tell.suggest
 
-    def once(*args, **options):
-        if options["X_pending"] is not None:
+    def once(posterior, domain, prepare, stream, pending, held):
+        if len(pending):
             raise KeyboardInterrupt
-        return real(*args, **options)
+        return real(posterior, domain, prepare, stream, pending, held)
 
     monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", once)
     with pytest.raises(KeyboardInterrupt):
@@ -253,7 +265,8 @@ def test_a_point_is_never_beside_a_pending_or_failed_one(monkeypatch):
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.tell({"x": 0.25}, None)
     insist = torch.tensor([0.25 + 1e-5], dtype=torch.double)
-    monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", lambda *_, **__: (insist, None))
+    real = meseta.optimizer.ask_tell.suggest
+    monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", lambda *a: (insist, *real(*a)[1:]))
     points = [point["x"] for point in optimizer.ask(5)]
     assert {trial.origin for trial in optimizer.trials[-5:]} == {"space-filling"}
     points = sorted([*points, 0.25])
@@ -390,7 +403,7 @@ def test_there_is_nothing_to_recommend_without_values(call):
 
 @pytest.mark.parametrize("method", ["nes-ep", "ei"])
 def test_a_recommendation_is_that_of_the_pure_functions(method):
-    optimizer = Optimizer(PLANE, NOISE, method=method, seed=3)
+    optimizer = Optimizer(PLANE, noise=NOISE, method=method, seed=3)
     run(optimizer, f, 5)
     X = torch.tensor([list(t.params.values()) for t in optimizer.trials], dtype=torch.double)
     y = torch.tensor([t.value for t in optimizer.trials], dtype=torch.double)
@@ -417,7 +430,10 @@ def test_without_noise_the_robust_optimum_is_the_nominal_one():
 
 
 def test_minimising_mirrors_maximising():
-    up, down = Optimizer(LINE, Normal(0.05)), Optimizer(LINE, Normal(0.05), direction="minimize")
+    up, down = (
+        Optimizer(LINE, noise=Normal(0.05)),
+        Optimizer(LINE, noise=Normal(0.05), direction="minimize"),
+    )
     points = run(up, wave, 6)
     assert points == run(down, lambda params: -wave(params), 6)
     for high, low in ((up.recommend(), down.recommend()), (up.nominal(), down.nominal())):
@@ -431,7 +447,7 @@ def test_minimising_mirrors_maximising():
 
 
 def test_the_history_has_what_was_recommended():
-    optimizer = Optimizer(PLANE, NOISE)
+    optimizer = Optimizer(PLANE, noise=NOISE)
     assert optimizer.history.empty
     run(optimizer, f, 2)
     best = optimizer.recommend()
@@ -473,7 +489,7 @@ class AskTell(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.optimizer = Optimizer(LINE, Normal(0.05), num_initial=2)
+        self.optimizer = Optimizer(LINE, noise=Normal(0.05), num_initial=2)
         self.pending, self.told = [], []
 
     @rule(n=st.integers(1, 2))
@@ -533,7 +549,7 @@ TestAnyInterleaving = AskTell.TestCase
 
 
 def test_a_point_typed_back_with_few_digits_is_the_pending_one():
-    optimizer = Optimizer(LINE, Normal(0.05), num_initial=3)
+    optimizer = Optimizer(LINE, noise=Normal(0.05), num_initial=3)
     for _ in range(5):
         params = {"x": round(optimizer.ask()["x"], 2)}
         optimizer.tell(params, wave(params))
@@ -568,7 +584,7 @@ def test_values_whose_squares_overflow_are_refused_before_anything_is_stored(val
 
 
 def test_with_one_value_the_evaluated_point_is_recommended():
-    optimizer = Optimizer(LINE, Normal(0.1))
+    optimizer = Optimizer(LINE, noise=Normal(0.1))
     optimizer.tell({"x": 0.9}, 5.0)
     assert optimizer.recommend().params == {"x": 0.9}
 
@@ -589,7 +605,7 @@ def test_numbers_of_numpy_are_numbers_as_options_too():
 )
 def test_what_would_fail_later_is_refused_at_once(options, expected):
     with pytest.raises((TypeError, ValueError), match=expected):
-        Optimizer(LINE, Normal(0.1), **options)
+        Optimizer(LINE, noise=Normal(0.1), **options)
 
 
 def test_a_design_can_be_perturbed_as_it_will_be_in_use():
@@ -608,7 +624,7 @@ def test_a_design_can_be_perturbed_as_it_will_be_in_use():
         "kind": meseta.Substitution(0.3),
         "heat": meseta.Environment(meseta.Normal(2.0, mean=20.0)),
     }
-    optimizer = meseta.Optimizer(space, noise)
+    optimizer = meseta.Optimizer(space, noise=noise)
     design = {"x": 0.5, "rate": 1.0, "dose": 0.5, "kind": "b", "still": 3}
     drawn = pd.DataFrame(optimizer.perturbed(design, 4000, seed=1))
     assert list(drawn.columns) == list(space)

@@ -14,7 +14,7 @@ POINT = {"x": 0.4, "solvent": "water"}
 
 def interrupted(num=3, **options):
     """A run with complete, failed and pending trials."""
-    optimizer = Optimizer(SPACE, NOISE, seed=3, num_initial=3, **options)
+    optimizer = Optimizer(SPACE, noise=NOISE, seed=3, num_initial=3, **options)
     for number in range(num):
         params = optimizer.ask()
         optimizer.tell(params, None if number == 1 else params["x"] - number, error=None)
@@ -23,7 +23,7 @@ def interrupted(num=3, **options):
 
 
 def fresh(**options):
-    return Optimizer(SPACE, NOISE, seed=3, num_initial=3, **options)
+    return Optimizer(SPACE, noise=NOISE, seed=3, num_initial=3, **options)
 
 
 def complete(number=0, value=1.0, **changes):
@@ -87,7 +87,7 @@ def test_what_was_planned_is_kept():
 def test_pending_trials_need_no_observed_variables():
     space = {"x": (0.0, 1.0), "wind": (0.0, 10.0)}
     noise = {"wind": Environment(Normal(1.0, mean=4.0), observed=True)}
-    optimizer = Optimizer(space, noise).with_trials(
+    optimizer = Optimizer(space, noise=noise).with_trials(
         [Trial(0, {"x": 0.5}, None, "pending", "method")]
     )
     assert optimizer.trials[0].params == {"x": 0.5, "wind": 4.0}

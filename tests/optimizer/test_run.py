@@ -83,7 +83,7 @@ def test_minimising_f_is_maximising_its_mirror_image():
 
 def test_a_run_equals_asking_and_telling_by_hand_and_can_go_on():
     result = quietly(sin_linear, budget=5, seed=3)
-    optimizer = meseta.Optimizer(LINE, NOISE, seed=3)
+    optimizer = meseta.Optimizer(LINE, noise=NOISE, seed=3)
     for _ in range(5):
         params = optimizer.ask()
         optimizer.tell(params, sin_linear(params))
@@ -198,7 +198,7 @@ def test_the_bar_shows_the_best_mean_and_can_be_silenced(capsys):
 def test_a_result_shows_the_robust_optimum_beside_the_nominal_one():
     result = quietly(sin_linear, {"x": (0, 1)}, budget=3)
     title, header, x, robust, nominal, remark = repr(result).splitlines()
-    assert remark == "(nominal: the best if nothing perturbed it, as far as it was looked for)"
+    assert remark == "(The nominal optimum ignores the noise. It was not the target of the search.)"
     assert title == f"maximize by {meseta.acquisition.methods.DEFAULT_METHOD}, 3 evaluations"
     assert header.split() == ["robust", "optimum", "nominal", "optimum"]
     values = (result.params["x"], result.nominal.params["x"])

@@ -9,9 +9,7 @@ from torch.testing import assert_close
 
 from gp_models import normal, small_model, tensor, uniform, unit_box
 from meseta import Independent, Normal, Uniform
-from meseta.gp import RobustPosterior, fit_surrogate
-from meseta.optimizer.recommend import nominal, recommend
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch import RobustPosterior, fit_surrogate, nominal, recommend, suggest
 
 DATA = Path(__file__).parents[1] / "data"
 

@@ -19,7 +19,7 @@ from meseta.report.page.chart import plot
 from meseta.report.page.labels import label
 from meseta.report.page.markup import Markup, element
 from meseta.report.page.search_tab import verdict
-from meseta.report.views.estimate import BAND, Between, Estimate
+from meseta.report.views.estimate import BAND, Estimate, SampledEstimate
 
 NBSP = "\N{NO-BREAK SPACE}"
 MINUS = "\N{MINUS SIGN}"
@@ -108,14 +108,14 @@ def test_estimates_have_the_digits_that_are_known(belief, unit, expected):
 @pytest.mark.parametrize(
     ("drawn", "expected"),
     [
-        (Between(12.31, 11.78, 12.93), "12.3 (11.8 to 12.9)"),
-        (Between(0.0461, 0.0415, 0.0516), "0.046 (0.042 to 0.052)"),
-        (Between(3.0, 3.0, 3.0), "3 (3 to 3)"),
-        (Between(-150.0, -220.0, -80.0), "-150 (-220 to -80)"),
+        (SampledEstimate(12.31, 11.78, 12.93), "12.3 (11.8 to 12.9)"),
+        (SampledEstimate(0.0461, 0.0415, 0.0516), "0.046 (0.042 to 0.052)"),
+        (SampledEstimate(3.0, 3.0, 3.0), "3 (3 to 3)"),
+        (SampledEstimate(-150.0, -220.0, -80.0), "-150 (-220 to -80)"),
     ],
 )
 def test_intervals_of_draws(drawn, expected):
-    assert numbers.between(drawn).replace(MINUS, "-") == expected
+    assert numbers.with_interval(drawn).replace(MINUS, "-") == expected
 
 
 @pytest.mark.parametrize(
@@ -244,7 +244,7 @@ def test_numbers_of_the_answer_are_in_its_tables(pages):
         *("1.838 ± 0.012 MPa", "1.826 to 1.850", "1.592 ± 0.063 MPa", "1.9012 ± 0.0084 MPa"),
         *("0.246 ± 0.064 MPa", "0.146 ± 0.031 MPa", "of the nozzle, as set on the controller"),
         *("0.078 ± 0.024 MPa", "60.0 % (50.0 % to 68.0 %)", f"{MINUS}0.0213 MPa per mm/s"),
-        *("What rkg would evaluate next", "93.4 %", "87.1 %", "larger than assumed"),
+        *("The design that rkg would evaluate next", "93.4 %", "87.1 %", "larger than assumed"),
         *("Warning, search: ", "RuntimeError: no restart was dropped", "space-filling"),
     ):
         assert shown in text
@@ -254,12 +254,12 @@ def test_limits_of_the_value_are_said(pages):
     text = seen(pages["minimised"]).replace(NBSP, " ")
     assert "at least 0 and at most 2.5" in text
     assert "97.1 % (95.3 % to 98.4 %)" in text
-    assert "small values are wanted" in text
+    assert "small values are better" in text
 
 
 def test_every_trial_is_a_row_and_many_of_them_are_folded(pages):
     for name, folded in (("two", False), ("six", True)):
-        trials = made_up.ALL[name]().search.evaluations
+        trials = made_up.ALL[name]().search.trials
         table = pages[name][pages[name].index("Every trial") :]
         assert table.count("<tr>") == len(trials) + 1
         assert ("<details>" in pages[name]) is folded
@@ -267,7 +267,7 @@ def test_every_trial_is_a_row_and_many_of_them_are_folded(pages):
 
 def test_nothing_finished_is_said_and_trials_are_shown(pages):
     text = seen(pages["nothing"])
-    assert "Nothing has finished yet" in text
+    assert "No trial has a value yet" in text
     assert "it jammed" in text
     assert not any(a.get("role") == "tab" for _, a in Reader(pages["nothing"]).starts)
 

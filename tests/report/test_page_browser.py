@@ -25,7 +25,7 @@ QUIETLY = [
     "--disable-sync",
 ]
 SHOWN = ("one", "two", "minimised", "evil", "nothing", "bare")
-TABS = ["Answer", "Tolerances", "Landscape", "Search"]
+TABS = ["Robust optimum", "Tolerances", "Landscape", "Trials and model"]
 # the contrast of every element that has text of its own, against the nearest ground below it
 CONTRASTS = """() => {
   const channel = (c) =>
@@ -190,7 +190,7 @@ def test_hovering_a_map_says_mean_and_uncertainty(show):
         opened.page.mouse.move(box["x"] + box["width"] * across, box["y"] + box["height"] * 0.08)
         opened.page.wait_for_selector(".hovertext")
         text = opened.page.locator(".hovertext").first.text_content()
-        if "evaluation" not in text:
+        if "trial" not in text:
             break
     assert "±" in text
     assert made_up.EVIL[0][:24] in text

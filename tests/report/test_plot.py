@@ -12,8 +12,8 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 from meseta.report import plot
+from meseta.report.plot.labels import F_OF_X, G_OF_X
 from meseta.report.plot.slices import ASIDE
-from meseta.report.plot.texts import F_OF_X, G_OF_X
 from meseta.report.views.axis import Axis
 from meseta.report.views.estimate import BAND, Estimate
 from meseta.report.views.landscape import Landscape
@@ -54,7 +54,7 @@ ON_ONE_AXES = {
 ON_A_FIGURE = {
     "over": map_of(ANGLE, RATE),
     "tolerances": tolerances_of(["angle", "rate"]),
-    "evaluations": search_of(),
+    "trials": search_of(),
     "landscape": landscape_of(ANGLE),
 }
 
@@ -135,7 +135,7 @@ def test_a_slice_shows_both_optima_and_the_data(ax):
     assert texts(ax.get_legend()) == [
         F_OF_X,
         G_OF_X,
-        "95 %",
+        "95 % interval",
         "nominal optimum",
         "robust optimum",
         "evaluations",
@@ -260,7 +260,9 @@ def test_the_acquisition_function_of_choices(ax):
 
 def test_there_is_no_acquisition_function_along_many_parameters():
     view = NextPoint("rkg", {"angle": 1.0, "rate": 0.1}, None, ())
-    with pytest.raises(ValueError, match="along one parameter, but this point has angle, rate"):
+    with pytest.raises(
+        ValueError, match=r"one parameter .*; this view has the parameters angle, rate"
+    ):
         plot.acquisition(view)
 
 
@@ -348,7 +350,7 @@ def test_tolerances_that_matter_least_are_grey():
 
 
 def test_no_tolerance_is_refused():
-    with pytest.raises(ValueError, match="no parameter is perturbed"):
+    with pytest.raises(ValueError, match="no parameter has noise"):
         plot.tolerances(Tolerances((), ()))
 
 
@@ -364,7 +366,7 @@ def test_leaving_one_out_shows_predictions_beside_values(ax):
     expected = [(view.predicted[i].low, view.predicted[i].high) for i in kept]
     np.testing.assert_allclose(ends, expected)
     (remark,) = ax.texts
-    assert remark.get_text() == "94 % within their interval\n87 % of the variance explained"
+    assert remark.get_text() == "94 % in their 95 % interval\n87 % of the variance explained"
     assert ax.get_xlabel() == "observed holding force (N)"
     assert ax.get_ylabel() == "predicted holding force (N)"
     rendered(ax.figure)
@@ -372,17 +374,17 @@ def test_leaving_one_out_shows_predictions_beside_values(ax):
 
 def test_a_share_that_is_not_defined_is_left_out(ax):
     plot.leave_one_out(replace(left_out(), explained=float("nan")), TERMS, ax)
-    assert ax.texts[0].get_text() == "94 % within their interval"
+    assert ax.texts[0].get_text() == "94 % in their 95 % interval"
 
 
-def test_evaluations_stand_against_each_parameter():
+def test_trials_stand_against_each_parameter():
     view = search_of()
-    *panels, bar = rendered(plot.evaluations(view, TERMS, axes=[RATE, SOLVENT])).axes
+    *panels, bar = rendered(plot.trials(view, TERMS, axes=[RATE, SOLVENT])).axes
     assert [ax.get_xlabel() for ax in panels] == ["angle (deg)", "rate (1/s)", "layers", "solvent"]
     assert [ax.get_ylabel() for ax in panels] == ["holding force (N)", ""] * 2
     assert [ax.get_xscale() for ax in panels] == ["linear", "log", "linear", "linear"]
-    done = [row for row in view.evaluations if row.value is not None]
-    for ax, name in zip(panels, view.evaluations[0].params, strict=True):
+    done = [row for row in view.trials if row.value is not None]
+    for ax, name in zip(panels, view.trials[0].params, strict=True):
         (dots,) = [each for each in ax.collections if isinstance(each, PathCollection)]
         x = [row.params[name] for row in done]
         if name == "solvent":
@@ -394,36 +396,36 @@ def test_evaluations_stand_against_each_parameter():
 
 def test_trials_without_a_value_stand_at_the_foot():
     view = search_of()
-    figure = plot.evaluations(view, TERMS)
+    figure = plot.trials(view, TERMS)
     (legend,) = figure.legends
     assert texts(legend) == ["failed", "pending"]
     angle = figure.axes[0]
-    failed = [row.params["angle"] for row in view.evaluations if row.state == "failed"]
+    failed = [row.params["angle"] for row in view.trials if row.state == "failed"]
     assert line(angle, "failed").get_xdata().tolist() == failed
     assert angle.get_ylim()[0] > 0  # they do not count as values
 
 
 def test_without_axes_choices_stand_as_they_came_up():
-    solvent = plot.evaluations(search_of(), TERMS).axes[3]
+    solvent = plot.trials(search_of(), TERMS).axes[3]
     shown = [label.get_text() for label in solvent.get_xticklabels()]
     assert shown == ["water", "ethanol", "None", "True"]
 
 
 def test_a_report_knows_terms_and_scales():
-    figure = plot.evaluations(report_of(ANGLE, RATE, LAYERS, SOLVENT))
+    figure = plot.trials(report_of(ANGLE, RATE, LAYERS, SOLVENT))
     assert figure.axes[1].get_xscale() == "log"
     assert figure.axes[1].get_xlabel() == "rate (1/s)"
 
 
-def test_evaluations_of_which_none_has_finished():
-    rows = tuple(replace(row, value=None, state="pending") for row in search_of().evaluations[:1])
-    figure = rendered(plot.evaluations(replace(search_of(), evaluations=rows), TERMS))
+def test_trials_of_which_none_has_a_value():
+    rows = tuple(replace(row, value=None, state="pending") for row in search_of().trials[:1])
+    figure = rendered(plot.trials(replace(search_of(), trials=rows), TERMS))
     assert texts(figure.legends[0]) == ["pending"]
 
 
-def test_no_evaluation_is_refused():
-    with pytest.raises(ValueError, match="no evaluation to draw"):
-        plot.evaluations(Search(None, (), None, (), ()))
+def test_no_trial_is_refused():
+    with pytest.raises(ValueError, match="no trial to draw"):
+        plot.trials(Search(None, (), None, (), ()))
 
 
 def test_a_landscape_of_one_parameter_has_the_acquisition_function_below():
@@ -458,7 +460,7 @@ def test_two_parameters_without_a_map_are_slices():
 
 
 def test_a_report_without_an_answer_has_no_landscape():
-    with pytest.raises(ValueError, match="no evaluation has finished yet"):
+    with pytest.raises(ValueError, match="no trial has a value yet"):
         plot.landscape(replace(report_of(ANGLE), landscape=None))
 
 
@@ -542,5 +544,5 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     for loaded in [each for each in sys.modules if each.startswith("meseta.report.plot")]:
         monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(ImportError, match=r"plot needs matplotlib.*'meseta\[plot\]'"):
+    with pytest.raises(ImportError, match=r"report\.plot needs matplotlib.*'meseta\[plot\]'"):
         __import__("meseta.report.plot")

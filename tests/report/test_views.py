@@ -8,7 +8,6 @@ import torch
 
 import meseta
 from meseta.gp.joint import condition
-from meseta.integrations.optuna.study_model import StudyModel
 from meseta.integrations.optuna.study_report import study_report
 from meseta.noise.perturbed import perturbed
 from meseta.report.views.answer import answer
@@ -33,7 +32,7 @@ def told(f=hills, num=16, noise=None, direction="maximize", space=None, **settin
     """An optimizer that has seen a spread of points."""
     optimizer = meseta.Optimizer(
         space or {"x": (0.0, 1.0), "y": (0.0, 1.0)},
-        NOISE if noise is None else noise,
+        noise=NOISE if noise is None else noise,
         direction=direction,
         num_initial=num,
         **settings,
@@ -52,8 +51,8 @@ def subject():
 def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
     made = answer(subject)
     assert made.robust.params == subject.robust.params
-    assert made.robust.perturbed.mean == subject.robust.mean
-    assert made.nominal.unperturbed.std == subject.nominal.nominal_std
+    assert made.robust.mean == subject.robust.mean
+    assert made.nominal.nominal_std == subject.nominal.nominal_std
     assert made.gain.mean == pytest.approx(subject.robust.mean - subject.nominal.mean)
     assert made.price.mean == pytest.approx(
         subject.nominal.nominal_mean - subject.robust.nominal_mean
@@ -76,7 +75,7 @@ def test_everything_has_the_sign_of_the_user():
     up, down = told(num=9), told(lambda p: -hills(p), num=9, direction="minimize")
     a, b = report(up), report(down)
     assert b.maximize is False
-    assert b.answer.robust.perturbed.mean == pytest.approx(-a.answer.robust.perturbed.mean)
+    assert b.answer.robust.mean == pytest.approx(-a.answer.robust.mean)
     assert b.answer.gain == a.answer.gain
     assert b.answer.price == a.answer.price
     assert b.landscape.slices[0].g_mean == tuple(-v for v in a.landscape.slices[0].g_mean)
@@ -195,8 +194,8 @@ def test_the_acquisition_is_that_of_the_next_point_and_asking_disturbs_nothing()
     assert len(optimizer.trials) == 16
     asked = optimizer.ask()
     assert view.next_point.params == asked
-    x = torch.tensor(view.next_point.axis.values, dtype=torch.double)[:, None, None]
-    expected = optimizer.info.acquisition(x).tolist()
+    x = torch.tensor(view.next_point.axis.values, dtype=torch.double)[:, None]
+    expected = optimizer.info.acquisition.value(x).tolist()
     assert view.next_point.acquisition == pytest.approx(expected)
     assert view.maps == ()
     assert view.slices[0].exact
@@ -247,7 +246,7 @@ def test_reports_are_the_same_twice():
 
 def test_many_parameters_and_few_values_and_failures():
     names = [f"p{i}" for i in range(12)]
-    optimizer = meseta.Optimizer(dict.fromkeys(names, (0.0, 1.0)), meseta.Normal(0.05))
+    optimizer = meseta.Optimizer(dict.fromkeys(names, (0.0, 1.0)), noise=meseta.Normal(0.05))
     for i in range(4):
         params = optimizer.ask()
         optimizer.tell(params, None if i == 1 else sum(params.values()))
@@ -257,13 +256,13 @@ def test_many_parameters_and_few_values_and_failures():
     assert len(made.landscape.slices) == 12
     assert len(made.landscape.maps) + made.landscape.left_out == 66
     assert len(made.tolerances.each) == 12
-    assert [e.state for e in made.search.evaluations].count("failed") == 1
+    assert [e.state for e in made.search.trials].count("failed") == 1
     topics = {finding.topic for finding in made.search.findings}
     assert {"fit", "intervals"} <= topics
 
 
 def test_one_value_is_enough_and_none_is_said():
-    optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, {"x": meseta.Normal(0.1)})
+    optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, noise={"x": meseta.Normal(0.1)})
     made = report(optimizer)
     assert made.answer is None
     assert made.landscape is None
@@ -271,7 +270,7 @@ def test_one_value_is_enough_and_none_is_said():
     optimizer.tell({"x": 0.4}, 1.5)
     made = report(optimizer)
     assert made.search.fit is None
-    assert made.answer.robust.perturbed.mean == pytest.approx(1.5, abs=0.5)
+    assert made.answer.robust.mean == pytest.approx(1.5, abs=0.5)
     assert made.search.progress.evaluations == (1,)
 
 
@@ -321,6 +320,7 @@ def test_laws_in_words():
             "normal, standard deviation 0.1 mm, cut off at -0.2 and 0.2 mm",
         ),
         (meseta.Laplace(0.1), "Laplace(0.1)"),
+        (meseta.Uniform([0.1, 0.2]), "uniform, ± 0.1, 0.2"),
     ):
         assert law_in_words(law, "mm") == words
     sample = meseta.Empirical([0.01 * i for i in range(200)])
@@ -337,7 +337,7 @@ def test_noise_that_is_shared_is_said_once():
         "y": "together, Shared(Normal(0.05), loads=(1.0, 1.0))",
     }
     (remark,) = made.joint
-    assert remark.startswith("The noise of x, y moves them together")
+    assert remark.startswith("x, y share a noise that moves them together")
 
 
 def test_findings_name_what_was_repaired_and_what_is_doubtful():
@@ -358,7 +358,9 @@ def test_findings_name_what_was_repaired_and_what_is_doubtful():
 
 
 def test_deviations_are_there_where_designs_were_carried_out_otherwise():
-    optimizer = meseta.Optimizer({"x": (0.0, 1.0), "y": (0.0, 1.0)}, {"x": meseta.Normal(0.02)})
+    optimizer = meseta.Optimizer(
+        {"x": (0.0, 1.0), "y": (0.0, 1.0)}, noise={"x": meseta.Normal(0.02)}
+    )
     for i in range(6):
         params = optimizer.ask()
         done = {**params, "x": params["x"] + 0.05 * (-1) ** i}
@@ -388,11 +390,11 @@ def a_study(num, **settings):
 def test_studies_are_reported_in_their_own_terms():
     study = a_study(12, direction="maximize", sampler=optuna.samplers.RandomSampler(1))
     study.ask()  # runs, its design unknown
-    made = study_report(study, StudyModel({"value": meseta.Normal(0.1)}), Terms())
+    made = study_report(study, meseta.Settings(noise={"value": meseta.Normal(0.1)}), Terms())
     assert set(made.answer.robust.params) == {"value", "kind", "only"}
     assert made.answer.robust.params["only"] == 3
     assert made.tolerances.each[0].name == "value"
-    assert [e.number for e in made.search.evaluations] == list(range(12))
+    assert [e.number for e in made.search.trials] == list(range(12))
     assert (made.complete, made.failed) == (9, 3)
     axes = {s.axis.name: s.axis for s in made.landscape.slices}
     assert axes["kind"].values == (None, (1, 2))
@@ -400,7 +402,7 @@ def test_studies_are_reported_in_their_own_terms():
 
 
 def test_studies_without_a_value_say_so():
-    made = study_report(optuna.create_study(direction="maximize"), StudyModel(None), Terms())
+    made = study_report(optuna.create_study(direction="maximize"), meseta.Settings(), Terms())
     assert made.answer is None
     assert made.parameters == ()
     study = optuna.create_study()
@@ -408,6 +410,6 @@ def test_studies_without_a_value_say_so():
         study.ask({"x": optuna.distributions.FloatDistribution(0, 1)}),
         state=optuna.trial.TrialState.FAIL,
     )
-    made = study_report(study, StudyModel(None), Terms())
+    made = study_report(study, meseta.Settings(), Terms())
     assert (made.failed, made.maximize) == (1, False)
-    assert made.search.evaluations[0].state == "failed"
+    assert made.search.trials[0].state == "failed"

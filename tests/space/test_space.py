@@ -241,10 +241,11 @@ def test_a_mixed_space_is_a_value():
 
 @given(st.integers(0, 10**6))
 def test_designs_survive_the_round_trip(seed):
-    x = MIXED.domain.sobol_sequence(seed, 1, 0)[0]
-    params = MIXED.to_params(x)
+    row = MIXED.cube.sobol_sequence(seed, 1, 0)[0]
+    params = MIXED.from_cube(row)
     assert MIXED.read(params) == params
-    torch.testing.assert_close(MIXED.to_tensor(params), x, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(MIXED.to_cube(params), row, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(MIXED.to_tensor(params), MIXED.columns(row), rtol=1e-12, atol=1e-12)
     assert MIXED.to_params(MIXED.to_tensor(params)) == {
         **params,
         "rate": pytest.approx(params["rate"], rel=1e-12),
@@ -255,14 +256,13 @@ def test_designs_survive_the_round_trip(seed):
 
 @given(st.lists(st.floats(-1, 2), min_size=9, max_size=9))
 def test_every_row_snaps_to_a_design(shares):
-    low, high = MIXED.bounds
-    x = MIXED.domain.snap(low + (high - low) * tensor(shares))
-    params = MIXED.to_params(x)
+    row = MIXED.cube.snap(tensor(shares))
+    params = MIXED.from_cube(row)
     for name, (least, most) in MIXED.ranges.items():
         assert least <= params[name] <= most
     assert params["dose"] == round(params["dose"], 1)
     # within rounding, the snapped row is that of the design
-    torch.testing.assert_close(MIXED.to_tensor(params), x, rtol=1e-12, atol=1e-12)
+    torch.testing.assert_close(MIXED.to_cube(params), row, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize(

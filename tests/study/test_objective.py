@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from pathlib import Path
 
@@ -28,12 +27,20 @@ from meseta.study.workers.objective import (
     Evaluation,
     EvaluationFailed,
     check_objective,
-    evaluate,
     load,
-    stop_commands,
+    unload,
 )
 
 PARAMS = {"x": 0.1, "n": 3, "flow rate": 1e-7, "oil": "a b'\"$HOME", "on": True}
+
+
+def evaluate(objective, params, folder):
+    """One trial, by what evaluates many."""
+    loaded = load(objective, folder)
+    try:
+        return loaded(params)
+    finally:
+        unload(loaded)
 
 
 def program(folder, code, name="simulate", python=False):
@@ -446,11 +453,11 @@ def test_a_process_that_got_away_does_not_hold_us(tmp_path, monkeypatch):
 
 OURS = """
 import signal, sys
-from meseta.study.workers.objective import evaluate
+from meseta.study.workers.objective import load
 from meseta.study.toml.keys import CommandObjective
 signal.signal(signal.SIGINT, signal.default_int_handler)
 try:
-    evaluate(CommandObjective(command=["./simulate"]), {}, ".")
+    load(CommandObjective(command=["./simulate"]), ".")({})
 except KeyboardInterrupt:
     sys.exit(77)
 """
@@ -466,18 +473,6 @@ def test_an_end_of_ours_is_its_end(tmp_path, number, code):
         started = pids(tmp_path)
         ours.send_signal(number)
         assert ours.wait(10) == code
-    assert all(gone(pid) for pid in started)
-
-
-def test_commands_of_other_threads_are_stopped(tmp_path):
-    program(tmp_path, SLOW)
-    errors = []
-    thread = threading.Thread(target=lambda: errors.append(failure(tmp_path)))
-    thread.start()
-    started = pids(tmp_path)
-    stop_commands()
-    thread.join(10)
-    assert "ended with signal SIGTERM" in errors[0].reason
     assert all(gone(pid) for pid in started)
 
 

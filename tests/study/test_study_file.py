@@ -6,7 +6,9 @@ import subprocess
 import sys
 import tomllib
 from contextlib import suppress
+from dataclasses import fields
 from pathlib import Path
+from typing import get_args, get_type_hints
 
 import pytest
 from hypothesis import example, given
@@ -14,9 +16,13 @@ from hypothesis import strategies as st
 
 import meseta
 from examples import examples
+from meseta.gp.fit import KernelName, Prior
+from meseta.optimizer.settings import Direction
+from meseta.space.initial import Spread
 from meseta.space.named_noise import read_noise
 from meseta.study.toml.check import check
 from meseta.study.toml.file import StudyError, read_study
+from meseta.study.toml.keys import SPREADS, SettingsKeys
 from meseta.study.toml.lines import find_lines, key, line_of, quoted, spelled
 from meseta.study.toml.short_noise import read_short
 from meseta.study.toml.storage import storage_url
@@ -221,9 +227,9 @@ def test_deep_nesting_is_refused_and_found_as_far_as_possible(refusal):
 
 def test_the_least_file_has_the_defaults(study_of, tmp_path):
     study = study_of(X)
-    assert (study.name, study.direction, study.seed) == ("press", "maximize", 0)
-    assert study.budget is study.method is study.num_initial is study.objective is None
-    assert study.options == {}
+    assert (study.name, study.direction) == ("press", "maximize")
+    assert study.budget is study.objective is None
+    assert study.settings() == meseta.Settings()
     assert study.path == tmp_path / "press.toml"
     assert study.folder == tmp_path
     assert study.storage_url == f"sqlite:///{tmp_path}/press.db"
@@ -245,6 +251,9 @@ method = "nes-ep"
 options = { num_max_values = 3 }
 seed = 7
 num_initial = 4
+initial = "uniform"
+kernel = "matern52"
+prior = "paper"
 noise_variance = 0.25
 storage = "sqlite:///elsewhere.db"
 notes = "two machines"
@@ -276,9 +285,7 @@ choices = ["a", "b", 3, true]
 noise = "2 %"
 """)
     assert (study.name, study.direction, study.budget) == ("Press fit <b>", "minimize", 40)
-    assert (study.method, study.options) == ("nes-ep", {"num_max_values": 3})
-    assert (study.seed, study.num_initial, study.notes) == (7, 4, "two machines")
-    assert study.settings()["noise_variance"] == 0.25
+    assert study.notes == "two machines"
     assert study.objective.timeout == 2.5
     assert study.objective.directory == "sub"
     assert study.parameters["angle"].unit == "deg"
@@ -295,17 +302,36 @@ noise = "2 %"
     }
     assert study.edge() == {"angle": "clip"}
     check(study)
-    optimizer = meseta.Optimizer(
-        study.space(),
-        study.noise(),
+    assert study.settings() == meseta.Settings(
+        noise=study.noise(),
         edge=study.edge(),
-        direction=study.direction,
-        method=study.method,
-        options=study.options,
-        seed=study.seed,
-        num_initial=study.num_initial,
+        direction="minimize",
+        method="nes-ep",
+        options={"num_max_values": 3},
+        kernel="matern52",
+        prior="paper",
+        noise_variance=0.25,
+        seed=7,
+        num_initial=4,
+        initial="uniform",
     )
+    optimizer = meseta.Optimizer(study.space(), settings=study.settings())
     assert set(optimizer.ask()) == set(study.parameters)
+
+
+def test_the_words_of_settings_are_those_of_the_library():
+    """Spelled out in the tables, which do not load torch."""
+    for name, known in (
+        ("direction", Direction),
+        ("kernel", KernelName),
+        ("prior", Prior),
+    ):
+        written = get_type_hints(SettingsKeys)[name]
+        words = [word for each in get_args(written) for word in (get_args(each) or (each,))]
+        assert tuple(word for word in words if isinstance(word, str)) == get_args(known)
+    assert get_args(Spread) == SPREADS
+    names = {field.name for field in fields(meseta.Settings)}
+    assert set(SettingsKeys.model_fields) == names - {"noise", "edge"}
 
 
 LAWS = [
@@ -452,6 +478,24 @@ def test_any_name_is_read_and_pointed_at(tmp_path_factory, name):
         ("[study]\nbudget = 0\n" + X, "press.toml:2: study.budget must be at least 1, got 0"),
         ("[study]\nbudget = 2.5\n" + X, "study.budget must be a whole number, got 2.5"),
         ("[study]\nseed = -1\n" + X, "study.seed must be at least 0, got -1"),
+        (
+            "[study]\nkernel = 'matern'\n" + X,
+            "press.toml:2: study.kernel is not known: there is no value 'matern'",
+        ),
+        ("[study]\nprior = 'flat'\n" + X, "press.toml:2: study.prior is not known"),
+        (
+            "[study]\ninitial = 'sobl'\n" + X,
+            "press.toml:2: study.initial is not known: there is no value 'sobl' (did you mean",
+        ),
+        ("[study]\ninitial = 3\n" + X, "press.toml:2: study.initial must be one of 'sobol', 'unif"),
+        (
+            "[study]\ninitial = []\n" + X,
+            "must be one of 'sobol', 'uniform', or a list",
+        ),
+        (
+            "[study]\ninitial = [0.5]\n" + X,
+            "a list of designs such as [{ angle = 20.0 }], got [0",
+        ),
         ("[study]\nseed = 0x" + "f" * 9000 + "\n" + X, "study.seed"),
         ("version = 0x" + "f" * 9000 + "\n" + X, "newer version of meseta"),
         ("[study]\nname = ' '\n" + X, "study.name must not be empty"),
@@ -646,6 +690,26 @@ def test_what_is_refused_when_the_file_is_read(refusal, text, says):
         ),
         ("[study]\nmethod = 'rgk'\n" + X, "press.toml:2: study.method cannot be used"),
         ("[study]\noptions.K = 3\n" + X, "press.toml:2: study.options cannot be used"),
+        (
+            "[study]\ninitial = [\n{ x = 0.5 },\n{ x = 1.5 },\n]\n" + X,
+            "press.toml:4: study.initial[1] cannot be used: initial points must lie in the box",
+        ),
+        (
+            X + "[[study.initial]]\nx = 0.5\n[[study.initial]]\ny = 0.5\n",
+            "press.toml:6: study.initial[1] cannot be used: there is no parameter 'y'",
+        ),
+        (
+            "[study]\ninitial = [{ }]\n" + X,
+            "press.toml:2: study.initial[0] cannot be used: params must have a value for every",
+        ),
+        (
+            "[study]\ninitial = [{ x = '0.5' }]\n" + X,
+            "press.toml:2: study.initial[0] cannot be used: the value of 'x' must be a number",
+        ),
+        (
+            "[study]\ninitial = [{ x = 0.1 }, { x = 0.2 }]\nnum_initial = 1\n" + X,
+            "press.toml:3: study.num_initial cannot be used: num_initial is 1 but 2 initial",
+        ),
     ],
 )
 def test_what_is_refused_when_it_is_built(refusal, text, says):
@@ -861,13 +925,13 @@ def test_every_key_is_on_the_page():
     from meseta.study.toml import keys as tables
     from meseta.study.toml import noise_keys as noise_tables
 
-    for module in (noise_tables, tables):
-        for table in vars(module).values():
-            if isinstance(table, type) and issubclass(table, tables.Table):
-                for name in table.model_fields:
-                    forms = (f"`{name}`", f"{name} =", f"[{name}")
-                    assert any(form in PAGE for form in forms), name
-    for law in (*noise_tables.SCALAR, *noise_tables.JOINT, "substitution", "choices"):
+    written = [*vars(noise_tables).values(), *vars(tables).values(), *noise_tables.TABLES.values()]
+    for table in written:
+        if isinstance(table, type) and issubclass(table, tables.Table):
+            for name in table.model_fields:
+                forms = (f"`{name}`", f"{name} =", f"[{name}")
+                assert any(form in PAGE for form in forms), name
+    for law in (*noise_tables.TABLES, *noise_tables.JOINT, "substitution", "choices"):
         assert f'law = "{law}"' in PAGE, law
 
 

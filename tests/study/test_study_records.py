@@ -16,10 +16,10 @@ from sqlalchemy import create_engine, inspect
 from command_line import typed
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
 from meseta.study import lab as by_hand
-from meseta.study.entries import quoted, unquoted
 from meseta.study.ledger import open_ledger
 from meseta.study.marks import BY_HAND, WORKER
 from meseta.study.progress import kind_of, progress
+from meseta.study.spreadsheet import quoted, unquoted
 from meseta.study.terminal import harmless, one_line
 from meseta.study.toml.file import read_study
 from meseta.study.workers.liveness import this_worker
@@ -201,7 +201,7 @@ def test_a_change_that_the_study_cannot_take_is_refused_and_its_trials_can_be_ha
         shown = json.loads(typed("status", "lab.toml", "--json").stdout)
         assert [trial["trial"] for trial in shown["trials"]] == [0, 1, 2]
         (lab / "lab.toml").write_text(LAB)
-        assert "in hand" in typed("status", "lab.toml").output
+        assert "pending" in typed("status", "lab.toml").output
 
 
 def test_a_file_that_is_wrong_still_gives_its_trials(lab):

@@ -368,7 +368,7 @@ def test_an_interrupt_ends_a_team_in_good_order(tmp_path):
     os.killpg(parent.pid, signal.SIGINT)  # as a terminal does
     _, err = parent.communicate(timeout=60)
     assert parent.returncode == 130
-    assert err == "meseta: interrupted; what is finished is kept, the same command goes on\n"
+    assert err == "meseta: interrupted; finished work is kept, start the same command to go on\n"
     trials = open_ledger(read_study(path)).trials
     assert [trial.user_attrs[VOID] for trial in trials] == ["interrupted"] * 2
 

@@ -7,7 +7,7 @@ from gpytorch.means import ZeroMean
 from gpytorch.settings import min_fixed_noise
 from hypothesis import strategies as st
 
-from meseta.gp import fit_surrogate, product_matern
+from meseta.integrations.botorch import fit_surrogate, product_matern
 
 
 def tensor(values):

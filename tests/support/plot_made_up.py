@@ -4,13 +4,14 @@ import math
 from dataclasses import replace
 from itertools import pairwise
 
+from meseta.optimizer.record import Trial
 from meseta.report.views.axis import Axis
-from meseta.report.views.estimate import Between, Estimate
-from meseta.report.views.landscape import Landscape, Map, Mark, Observation, Slice
+from meseta.report.views.estimate import Estimate, SampledEstimate
+from meseta.report.views.landscape import Landscape, Map, Mark, PlottedTrial, Slice
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.report.views.report import Report
-from meseta.report.views.search import Evaluation, LeaveOneOut, Progress, Search
+from meseta.report.views.search import LeaveOneOut, Progress, Search
 from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import FACTORS, Tolerance, Tolerances
 
@@ -59,7 +60,9 @@ def slice_of(axis, exact=True, sign=1.0):
         robust=Mark(axis.values[best[1]], g_mean[best[1]]),
         nominal=Mark(axis.values[best[0]], f_mean[best[0]]),
         data=tuple(
-            Observation(i, axis.values[k], f_mean[k] + 0.1 * (-1) ** i, f_mean[k] + 0.1 * (-1) ** i)
+            PlottedTrial(
+                i, axis.values[k], f_mean[k] + 0.1 * (-1) ** i, f_mean[k] + 0.1 * (-1) ** i
+            )
             for i, k in enumerate(seen)
         ),
         exact=exact,
@@ -81,7 +84,7 @@ def map_of(x, y, exact=True):
         robust=Mark(x.values[7 * (len(x.values) - 1) // 10], y.values[len(y.values) // 2]),
         nominal=Mark(x.values[3 * (len(x.values) - 1) // 10], y.values[2 * len(y.values) // 5]),
         data=tuple(
-            Observation(i, x.values[k], y.values[m], f_mean[m][k]) for i, (k, m) in enumerate(seen)
+            PlottedTrial(i, x.values[k], y.values[m], f_mean[m][k]) for i, (k, m) in enumerate(seen)
         ),
         exact=exact,
     )
@@ -102,8 +105,8 @@ def progress_of(sign=1.0):
     )
 
 
-def between(value, reach):
-    return Between(value, value - reach, value + 1.5 * reach)
+def with_interval(value, reach):
+    return SampledEstimate(value, value - reach, value + 1.5 * reach)
 
 
 def outcomes_of(spec=True):
@@ -120,9 +123,9 @@ def outcomes_of(spec=True):
         Outcomes(
             name=name,
             values=(at - 1, at, at + 1),
-            quantiles=tuple(between(at + level, 0.2) for level in LEVELS),
-            std=between(std, 0.1),
-            meets=between(meets, 0.01) if spec else None,
+            quantiles=tuple(with_interval(at + level, 0.2) for level in LEVELS),
+            std=with_interval(std, 0.1),
+            meets=with_interval(meets, 0.01) if spec else None,
         )
         for name, at, std, meets in (
             ("robust optimum", 15.0, 0.7, 0.998),
@@ -149,7 +152,7 @@ def tolerances_of(names):
                 kept=tuple(15.0 for _ in FACTORS),
                 halving=Estimate(math.exp(-i), 0.12 + 0.05 * (i % 3)),
                 slope=0.1,
-                share=between(math.exp(-i) / 2, 0.05),
+                share=with_interval(math.exp(-i) / 2, 0.05),
             )
             for i, name in enumerate(names)
         ),
@@ -178,7 +181,7 @@ def search_of(num=24):
         }
         state = {7: "failed", 15: "failed", num - 1: "pending"}.get(i, "complete")
         value = f_at(params["angle"] / 90) if state == "complete" else None
-        rows.append(Evaluation(i, params, None, value, state, "method", None))
+        rows.append(Trial(i, params, value, state, "method"))
     return Search(progress_of(), tuple(rows), left_out(), (), ())
 
 
@@ -193,6 +196,7 @@ def report_of(*axes):
         terms=TERMS,
         maximize=True,
         method="rkg",
+        kernel="se",
         parameters=tuple(axis.name for axis in axes),
         noise=(("angle", "Normal(1.5)"),),
         complete=21,

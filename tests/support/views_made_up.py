@@ -9,15 +9,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from meseta.report.views.answer import Answer, Choice
+from meseta.optimizer.record import Recommendation, Trial
+from meseta.report.views.answer import Answer
 from meseta.report.views.axis import Axis
-from meseta.report.views.estimate import Between, Estimate
+from meseta.report.views.estimate import Estimate, SampledEstimate
 from meseta.report.views.health import Finding
-from meseta.report.views.landscape import Landscape, Map, Mark, Observation, Slice
+from meseta.report.views.landscape import Landscape, Map, Mark, PlottedTrial, Slice
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.report.views.report import Report
-from meseta.report.views.search import Deviation, Evaluation, LeaveOneOut, Progress, Search
+from meseta.report.views.search import Deviation, LeaveOneOut, Progress, Search
 from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import FACTORS, Tolerance, Tolerances
 
@@ -127,7 +128,7 @@ def nothing_finished():
             state="failed" if i < 3 else "pending",
             error="it jammed" if i < 3 else None,
         )
-        for i, each in enumerate(full.search.evaluations[:5])
+        for i, each in enumerate(full.search.trials[:5])
     )
     return replace(
         full,
@@ -190,6 +191,7 @@ def report(
         terms=terms,
         maximize=maximize,
         method="rkg",
+        kernel="se",
         parameters=tuple(each.name for each in made),
         noise=tuple((each.name, "Normal(0.1)") for each in made),
         complete=sum(each.state == "complete" for each in evaluations),
@@ -197,8 +199,8 @@ def report(
         pending=sum(each.state == "pending" for each in evaluations),
         answer=Answer(
             maximize,
-            Choice(robust, Estimate(sign * 1.8384, 0.0061), Estimate(sign * 1.9012, 0.0043)),
-            Choice(nominal, Estimate(sign * 1.5921, 0.0322), Estimate(sign * 2.0476, 0.0151)),
+            Recommendation(robust, sign * 1.8384, 0.0061, sign * 1.9012, 0.0043),
+            Recommendation(nominal, sign * 1.5921, 0.0322, sign * 2.0476, 0.0151),
             Estimate(0.2463, 0.0328),
             Estimate(0.1464, 0.0157),
         ),
@@ -246,14 +248,14 @@ def _evaluations(made, sign, trials, text):
         state = "failed" if number % 13 == 7 else "pending" if number >= trials - 1 else "complete"
         result = sign * (np.mean([_f(at) for at in u]) + 0.02 * rng.normal())
         for_all.append(
-            Evaluation(
+            Trial(
                 number,
                 params,
-                planned,
                 float(result) if state == "complete" else None,
                 state,
                 "space-filling" if number < 4 else "method",
                 f"RuntimeError: {text}" if state == "failed" else None,
+                planned,
             )
         )
     return tuple(for_all)
@@ -265,11 +267,12 @@ def _outcomes(sign, has_spec):
     def of(name, values):
         values = np.sort(values)
         quantiles = tuple(
-            Between(float(q), float(q) - 0.02, float(q) + 0.03) for q in np.quantile(values, LEVELS)
+            SampledEstimate(float(q), float(q) - 0.02, float(q) + 0.03)
+            for q in np.quantile(values, LEVELS)
         )
         spread = float(values.std())
-        meets = Between(0.971, 0.953, 0.984) if has_spec else None
-        shown = Between(spread, 0.9 * spread, 1.12 * spread)
+        meets = SampledEstimate(0.971, 0.953, 0.984) if has_spec else None
+        shown = SampledEstimate(spread, 0.9 * spread, 1.12 * spread)
         return Outcomes(name, tuple(values.tolist()), quantiles, shown, meets)
 
     robust = of("robust optimum", sign * (1.9 - np.abs(rng.normal(0, 0.08, 400))))
@@ -304,7 +307,7 @@ def _tolerances(made, robust, sign, text):
                 tuple(sign * (1.95 - drop * k**1.5 * 1.25) for k in FACTORS),
                 Estimate(0.65 * drop, 0.012),
                 None if choices else -0.0213 / (i + 1),
-                Between(0.6 / (i + 1), 0.5 / (i + 1), 0.68 / (i + 1)),
+                SampledEstimate(0.6 / (i + 1), 0.5 / (i + 1), 0.68 / (i + 1)),
             )
         )
     return Tolerances(tuple(each), (f"All share one shift: {text}",))
@@ -331,7 +334,7 @@ def _landscape(made, evaluations, sign):
                 Mark(one.at(0.68), mixed(_g(0.68))),
                 Mark(one.at(0.25), mixed(_f(0.25))),
                 tuple(
-                    Observation(e.number, e.params[one.name], e.value, e.value) for e in complete
+                    PlottedTrial(e.number, e.params[one.name], e.value, e.value) for e in complete
                 ),
                 len(made) == 1,
             )
@@ -370,7 +373,9 @@ def _map(a, b, complete, sign, exact):
         std,
         Mark(a.at(0.68), b.at(0.68)),
         Mark(a.at(0.25), b.at(0.25)),
-        tuple(Observation(e.number, e.params[a.name], e.params[b.name], e.value) for e in complete),
+        tuple(
+            PlottedTrial(e.number, e.params[a.name], e.params[b.name], e.value) for e in complete
+        ),
         exact,
     )
 

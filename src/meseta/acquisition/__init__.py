@@ -1,7 +1,1 @@
-"""Acquisition functions: what to evaluate next."""
-
-from meseta.acquisition.knowledge_gradient import RobustKnowledgeGradient
-from meseta.acquisition.nes import NoisyInputEntropySearch
-from meseta.acquisition.prepared import RobustAcquisition
-
-__all__ = ["NoisyInputEntropySearch", "RobustAcquisition", "RobustKnowledgeGradient"]
+"""Acquisition functions: what to evaluate next, in the unit cube."""

@@ -1,4 +1,4 @@
-"""Maximising an acquisition function over the box."""
+"""Maximising an acquisition function over the designs."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -44,13 +44,13 @@ def maximize_acquisition(
     if extra is not None:
         raw = torch.cat([raw, domain.snap(extra)])
     with torch.no_grad():
-        values = acquisition(raw[:, None, :])
+        values = acquisition(raw)
     chosen = _boltzmann(values, min(num_restarts, len(raw)), generator)
     each = domain.best_of_each(raw, values)
     # logarithms of a gain have no bottom, and tolerances are relative to the lowest start
     chosen = torch.cat([chosen, each[values[each] > values.median()]])
     ascent = domain.ascend(
-        lambda _, x: acquisition(x[:, None, :]),
+        lambda _, x: acquisition(x),
         raw[chosen],
         scale=scale,
         compete=True,

@@ -48,7 +48,7 @@ class GivenMax:
 
 
 class ConditionedMoments(NamedTuple):
-    """Of f(x) and g(x) given D and g*, for each of k values of g*; `before` is given D alone."""
+    """Moments of f(x) and g(x) given D and each of k values of g*; `before`: given D alone."""
 
     m_f: Float[Tensor, "k m"]  # m_tilde
     v_f: Float[Tensor, "k m"]  # v_tilde

@@ -1,21 +1,18 @@
 """The robust knowledge gradient: how much an observation of f(x) lifts the best mean of g."""
 
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.acquisition.prepared import RobustAcquisition
 from meseta.gp.incumbent import Incumbent, maximize_mean
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, MaximaOptions, sample_maxima
 from meseta.gp.surrogate import Units
 from meseta.inference.envelope import log_expected_gain
-from meseta.noise import NoiseLaw
-from meseta.space.domain import Box, Domain, as_domain
+from meseta.space.domain import Box, as_domain
 
 # How much closer to the incumbent: with these in turn the gain is 2 to 10 % low, without 10 to 60 %
 # in three dimensions with many data.
@@ -96,25 +93,3 @@ def prepare_knowledge_gradient(
         starts=torch.cat([incumbent.x[None], maxima.x]),
         info=KGInfo(incumbent, maxima, posterior.jitter, posterior.clamped.lowest),
     )
-
-
-class RobustKnowledgeGradient(RobustAcquisition):
-    """log rKG as a BoTorch acquisition function.
-
-    Example:
-        >>> acq = RobustKnowledgeGradient(model, Normal(0.05), bounds)
-        >>> x, value = optimize_acqf(acq, bounds, q=1, num_restarts=10, raw_samples=256)
-    """
-
-    def __init__(
-        self,
-        model: Any,
-        noise: NoiseLaw,
-        bounds: Tensor | Domain,
-        options: KGOptions | None = None,
-        X_pending: Tensor | None = None,
-        seed: int = 0,
-    ) -> None:
-        """For a fitted single-output SingleTaskGP; all in raw units, see RobustAcquisition."""
-        prepare = partial(prepare_knowledge_gradient, options=options or KGOptions())
-        super().__init__(model, noise, bounds, prepare, X_pending, seed)

@@ -17,7 +17,7 @@ from meseta.gp.surrogate import Units
 from meseta.inference.density import kde_entropy, normal_reference_bandwidth
 from meseta.space.domain import Box
 
-# Paths are drawn until enough are accepted, but no more than so many times the number wanted.
+# Paths are drawn until enough are accepted, but at most this many times the number wanted.
 MOST_PATHS = 16
 
 
@@ -32,7 +32,7 @@ class RejectionOptions(NESOptions):
         if self.num_accepted < 2:
             raise ValueError(
                 f"num_accepted must be at least 2, got {self.num_accepted}: the entropy is "
-                "estimated from so many samples (paper: 1000)"
+                "estimated from this number of samples (paper: 1000)"
             )
 
 

@@ -1,4 +1,4 @@
-"""Doing what is missing: which runs, and keeping each as soon as it is there."""
+"""A campaign: does the missing runs of a plan, and stores each as soon as it is done."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ Workers = Callable[[list[Job]], Iterable[RunRecord]]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a plan is."""
+    """The runs of a plan by their state."""
 
     complete: list[RunRecord]
     failed: list[RunRecord]
@@ -26,7 +26,7 @@ class Progress:
 
 
 def progress(folder: Path, plan: Plan) -> Progress:
-    """What the folder has of a plan."""
+    """The runs of a plan that the folder has."""
     jobs = plan.jobs()
     runs: dict[Job, RunRecord] = {}
     for problem, label in dict.fromkeys((job.problem, job.label) for job in jobs):

@@ -18,7 +18,7 @@ from meseta.bench.verdicts import Finding, Judge
 NES = ("nes-ep", "nes-rs")
 BASELINES = ("uu-ei", "uu-ucb", "uu-mes", "unscented-ei", "ei")
 OURS = ("rkg", "sobol")  # not in the paper
-WIDTH = 100  # of lines in a terminal
+WIDTH = 100  # letters of a line in a terminal
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ CLAIMS = (
 
 
 def held(claim: Claim, records: Sequence[RunRecord]) -> Finding:
-    """A claim against records, of which it takes those that it is about."""
+    """The verdict on a claim, by those of the records that it is about."""
     needs = claim.needs()
     # with fewer runs the test can show nothing, and a median says little
     least = fewest_pairs(sum(len(methods) - 1 for methods in needs.values()))
@@ -144,7 +144,7 @@ def common_runs(needs: Mapping[str, Sequence[str]], records: Sequence[RunRecord]
 
 
 def findings(records: Mapping[str, Sequence[RunRecord]]) -> list[tuple[Claim, Finding]]:
-    """Every claim, against records by experiment."""
+    """The verdict on every claim, by the records of each experiment."""
     return [
         (claim, held(claim, [r for name in claim.experiments for r in records.get(name, ())]))
         for claim in CLAIMS
@@ -152,7 +152,7 @@ def findings(records: Mapping[str, Sequence[RunRecord]]) -> list[tuple[Claim, Fi
 
 
 def records_of(folder: Path) -> dict[str, list[RunRecord]]:
-    """Complete runs by experiment; those as in the paper, not with a prior or budget chosen."""
+    """Complete runs by experiment, with the priors and budgets of the paper."""
     names = {name for claim in CLAIMS for name in claim.experiments}
     return {
         plan.experiment: progress(folder, plan).complete
@@ -162,7 +162,7 @@ def records_of(folder: Path) -> dict[str, list[RunRecord]]:
 
 
 def claim_section(folder: Path) -> list[str]:
-    """For the results page; nothing if none of the paper's experiments is there."""
+    """The claims for the results page; nothing if none of the paper's experiments is there."""
     records = records_of(folder)
     if not records:
         return []
@@ -179,7 +179,7 @@ def claim_section(folder: Path) -> list[str]:
 
 
 def claim_lines(folder: Path) -> list[str]:
-    """The same for the terminal."""
+    """The claims for the terminal."""
     lines = []
     for claim, (verdict, said) in findings(records_of(folder)):
         lines += [f"{verdict.upper()}: {claim.text}"]

@@ -1,4 +1,4 @@
-"""What the methods of an experiment cost, without what evaluating the functions takes."""
+"""The compute time of the methods of an experiment, without the evaluations of f."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,7 +10,7 @@ DEAREST = 3
 
 
 class Cost(NamedTuple):
-    """Seconds of many runs, failed ones too."""
+    """The seconds of many runs, failed ones included."""
 
     iterations: int  # evaluations that a method chose
     by_part: dict[str, float]
@@ -34,7 +34,7 @@ def cost_of(records: Sequence[RunRecord]) -> Cost:
 
 
 def cost_paragraph(records: Sequence[RunRecord]) -> str:
-    """One sentence on the whole, and one on who takes most of it."""
+    """One sentence on the whole, and one on the most expensive methods."""
     cost = cost_of(records)
     if not cost.iterations or not cost.seconds:
         return "No iteration has been timed yet."

@@ -14,7 +14,7 @@ SYNTHETIC = ("sin-linear", "rkhs", "gmm", "polynomial", "hartmann3")
 
 @dataclass(frozen=True)
 class Experiment:
-    """What is run on what, how often, and which pictures show it.
+    """Methods, problems and runs of an experiment, and the pictures that show it.
 
     Every run takes as many evaluations as its problem asks for, and the same initial points for
     all methods. A method may carry options: "nes-ep:num_max_values=10".

@@ -117,7 +117,7 @@ def gravity_figure(plan: Plan, found: dict[str, list[RunRecord]], resolution: in
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """As a picture for the screen and a drawing for print."""
+    """Save a figure as a picture for the screen and a drawing for print."""
     paths = [folder / "figures" / f"{name}.{kind}" for kind in FORMATS]
     paths[0].parent.mkdir(parents=True, exist_ok=True)
     for path in paths:

@@ -41,7 +41,7 @@ def write_method(name: str, options: tuple[tuple[str, Option], ...]) -> str:
 
 
 def read_method(label: str) -> tuple[str, tuple[tuple[str, Option], ...]]:
-    """Name and options of "nes-ep:num_max_values=10", refused if there are none such.
+    """The name and options of "nes-ep:num_max_values=10"; unknown ones are refused.
 
     Options that are the method's defaults are dropped: they are the same method.
     """
@@ -64,7 +64,7 @@ def read_method(label: str) -> tuple[str, tuple[tuple[str, Option], ...]]:
 
 
 def plain_label(label: str) -> str:
-    """Without options that are the method's defaults, as plans and records have it."""
+    """The label without options that are the method's defaults, as plans and records have it."""
     return write_method(*read_method(label))
 
 

@@ -1,4 +1,4 @@
-"""What the records say, as tables in Markdown that a terminal shows well too."""
+"""Tables of the records in Markdown, which a terminal shows well, too."""
 
 from collections.abc import Callable, Sequence
 from statistics import mean, median, stdev
@@ -24,7 +24,7 @@ from meseta.bench.timing import PARTS, Timing, per_iteration
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """The first column to the left, the others to the right."""
+    """A table whose first column is aligned left, the others right."""
     columns = list(zip(head, *rows, strict=True))
     widths = [max(3, *map(len, column)) for column in columns]
 
@@ -40,7 +40,7 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def scientific(value: float, digits: int = 1) -> str:
-    """1.2e-4: short, so that many stand beside each other."""
+    """A short number such as 1.2e-4."""
     mantissa, _, exponent = f"{value:.{digits}e}".partition("e")
     return f"{mantissa}e{int(exponent)}"
 
@@ -79,7 +79,7 @@ def rank_table(records: Sequence[RunRecord]) -> list[str]:
 
 
 def comparison_table(records: Sequence[RunRecord], reference: str) -> list[str]:
-    """Which differences to the reference are real."""
+    """The differences to the reference, and whether they are real."""
     found = compare(records, reference)
     if not found:
         return [f"There is nothing to compare with {reference} yet."]
@@ -180,7 +180,7 @@ def _median(c: Curve, at: int, *, bold: bool, quartiles: bool) -> str:
 
 
 def _runs(curves: dict[str, dict[str, Curve]]) -> str:
-    """How many runs stand behind a table; one number if it is the same for all."""
+    """The number of runs behind a table; one number if it is the same for all."""
     spans = {}
     for problem, by_label in curves.items():
         counts = sorted({c.runs for c in by_label.values()})

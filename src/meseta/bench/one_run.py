@@ -24,8 +24,7 @@ from meseta.bench.records import PARTS, RunRecord, failed
 from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
 from meseta.gp.known import known_surrogate
 from meseta.gp.robust import RobustPosterior
-from meseta.optimizer.recommend import recommend
-from meseta.optimizer.suggest import suggest
+from meseta.integrations.botorch.loop import recommend, suggest
 from meseta.problems import Problem, get, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
 
@@ -53,7 +52,7 @@ def run(job: Job) -> RunRecord:
 
 @dataclass
 class Trace:
-    """What a run gathers on its way; y as a maximisation, so flipped for minimisation."""
+    """The data of a run on its way; y is to be maximised, so flipped for minimisation."""
 
     x: list[list[float]] = field(default_factory=list)
     y: list[float] = field(default_factory=list)
@@ -165,7 +164,7 @@ def versions() -> dict[str, str]:
 
 
 def _surrogate(job: Job, problem: Problem, trace: Trace) -> tuple[SingleTaskGP, FitInfo | None]:
-    """Refitted from the hyper-parameters of the step before, or with those of the truth."""
+    """The surrogate, fitted from the last hyper-parameters, or with the true ones."""
     X, y = trace.data()
     bounds = torch.as_tensor(problem.bounds)
     if job.prior == "known":
@@ -188,7 +187,7 @@ def _surrogate(job: Job, problem: Problem, trace: Trace) -> tuple[SingleTaskGP, 
 
 
 def _settings(job: Job, problem: Problem, trace: Trace) -> dict[str, Any]:
-    """What else the run depended on, and the hyper-parameters it ended with."""
+    """Further settings of the run, and the hyper-parameters it ended with."""
     learned = trace.hyperparameters
     return {
         "options": asdict(methods.checked_options(job.method, dict(job.options))),

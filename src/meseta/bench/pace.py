@@ -1,4 +1,4 @@
-"""How long a campaign will still take."""
+"""The time that a campaign will still take."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from meseta.bench.records import RunRecord
 
 
 class Pace:
-    """Seconds of runs so far, by problem and method, so that slow ones ahead are expected."""
+    """The seconds of runs so far, by problem and method, to predict those ahead."""
 
     def __init__(self, records: Iterable[RunRecord] = ()) -> None:
         self._seconds: dict[tuple[str, str], list[float]] = {}
@@ -20,7 +20,7 @@ class Pace:
             self._seconds.setdefault(_kind(record.job), []).append(per_evaluation)
 
     def seconds(self, jobs: Iterable[Job]) -> float | None:
-        """Expected for these jobs, one after another; None: nothing to go by yet."""
+        """The expected time of these jobs, one after another; None: no run is known yet."""
         if not self._seconds:
             return None
         means = {kind: sum(values) / len(values) for kind, values in self._seconds.items()}

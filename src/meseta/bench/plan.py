@@ -1,4 +1,4 @@
-"""What is asked for: an experiment with the methods, problems and number of runs somebody chose."""
+"""A plan: an experiment with the chosen methods, problems and number of runs."""
 
 import json
 import os
@@ -28,7 +28,7 @@ class Plan:
 
     @property
     def name(self) -> str:
-        """Of files: plans with other priors or budgets stand beside each other."""
+        """The name of its files: plans with other priors or budgets stand beside each other."""
         prior = f",prior={self.prior}" if self.prior else ""
         evaluations = f",evaluations={self.evaluations}" if self.evaluations else ""
         return f"{self.experiment}{prior}{evaluations}"
@@ -51,7 +51,7 @@ class Plan:
         ]
 
     def prior_on(self, problem: str) -> str:
-        """Within the model there is nothing to learn: hyper-parameters are those of the truth."""
+        """The prior on a problem; within the model the true hyper-parameters are known."""
         return "known" if problem == WITHIN_MODEL else self.prior or "default"
 
 
@@ -64,7 +64,7 @@ def make_plan(
     prior: str | None = None,
     evaluations: int | None = None,
 ) -> Plan:
-    """The plan of an experiment with what was chosen otherwise; refuses what makes no sense."""
+    """The plan of an experiment with other choices; refuses choices that make no sense."""
     if experiment not in EXPERIMENTS:
         raise ValueError(unknown("experiment", experiment, EXPERIMENTS))
     usual = EXPERIMENTS[experiment]
@@ -82,7 +82,7 @@ def make_plan(
 
 
 def budget(problem: str) -> int:
-    """Evaluations of one run of the paper."""
+    """The number of evaluations of one run of the paper."""
     from meseta.bench.one_run import problem_of
 
     return problem_of(problem, 0).budget

@@ -2,7 +2,7 @@
 
 Only one process writes. A line is written at once and synced, so that a kill tears at most the
 last line of a file; readers ignore it, and the next writer removes it. Packed lines stand in a
-file beside theirs, METHOD.jsonl.gz, see `packing`.
+file beside theirs, METHOD.jsonl.gz, see `compression`.
 """
 
 import gzip
@@ -28,7 +28,7 @@ PARTS = (*COMPUTE, "evaluate")
 
 @dataclass(frozen=True, eq=False)
 class RunRecord:
-    """A run with everything that came of it; values in the problem's own units and direction.
+    """A run and its results; values in the problem's own units and direction.
 
     `recommended` and what is said about it start after the initial design, so a run of n
     evaluations that started with n_0 has n - n_0 + 1 of them. Those of a failed run end early.
@@ -56,7 +56,7 @@ class RunRecord:
 
     @property
     def reason(self) -> str:
-        """Why it failed, in one line: the last of its traceback."""
+        """The reason of the failure: the last line of its traceback."""
         return (self.error or "").strip().rpartition("\n")[2]
 
     def to_json(self) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class RunRecord:
 
 
 def failed(job: Job, error: str, versions: dict[str, str] | None = None) -> RunRecord:
-    """The record of a run of which nothing is left but the reason."""
+    """The record of a failed run that left nothing but the reason."""
     none: dict[str, Any] = {name: np.empty((0, 1) if name in POINTS else 0) for name in ARRAYS}
     return RunRecord(job=job, state="failed", error=error, versions=versions or {}, **none)
 
@@ -117,7 +117,7 @@ def read_lines(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def whole_lines(path: Path) -> Iterator[Line]:
-    """Packed ones, then those appended since; a kill while packing leaves some in both files."""
+    """Packed lines, then those appended since; a kill while packing leaves some in both files."""
     # in this order: what is packed meanwhile comes twice instead of never
     plain, packed = _bytes(path) or b"", _bytes(packed_path(path))
     if packed is not None:
@@ -133,7 +133,7 @@ def packed_path(path: Path) -> Path:
 
 
 def append_line(path: Path, record: dict[str, Any]) -> None:
-    """All of the line or nothing of it, on the disk when this returns."""
+    """Append a whole line or nothing; it is on the disk when this returns."""
     line = json.dumps(record, allow_nan=False, separators=(",", ":")).encode() + b"\n"
     path.parent.mkdir(parents=True, exist_ok=True)
     repair(path)

@@ -25,7 +25,7 @@ HEAD = "# Results of `meseta bench`"  # by which a page is known for one
 
 
 def check_page(folder: Path) -> Path:
-    """Where the page of a folder is; refused where something else is there."""
+    """The path of the page of a folder; refused where something else is there."""
     path = folder / PAGE
     if path.exists() and HEAD not in path.read_text(encoding="utf-8", errors="replace")[:200]:
         raise ValueError(
@@ -36,7 +36,7 @@ def check_page(folder: Path) -> Path:
 
 
 def write_page(folder: Path) -> Path:
-    """Written from the records and figures of the folder alone."""
+    """Write the page from the records and figures of the folder alone; returns its path."""
     path = check_page(folder)
     path.write_text("\n".join(page(folder)) + "\n", encoding="utf-8")
     return path
@@ -53,7 +53,7 @@ def page(folder: Path) -> list[str]:
 
 
 def section(folder: Path, plan: Plan) -> list[str]:
-    """One experiment: what was done, what came of it, how to do it again."""
+    """The section of one experiment: what was done, the results, how to repeat it."""
     title = plan.of.title if plan.name == plan.experiment else f"{plan.of.title} ({plan.name})"
     head = [f"## {title}", "", f"{plan.of.shows}.", ""]
     if plan.of.kind == "timing":
@@ -98,7 +98,7 @@ def tables(folder: Path, plan: Plan, reference: str | None = None) -> list[str]:
 
 
 def command(plan: Plan) -> str:
-    """What to type to get a plan."""
+    """The command that gives a plan."""
     usual, words = plan.of, ["meseta bench run", plan.experiment]
     # labels in a plan are without options that are the default
     if set(plan.methods) != {plain_label(label) for label in usual.methods}:

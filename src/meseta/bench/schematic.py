@@ -10,10 +10,10 @@ from jaxtyping import Float64
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from meseta.acquisition.nes import NoisyInputEntropySearch
 from meseta.bench.figures import save
 from meseta.bench.style import RC
 from meseta.gp.known import known_surrogate
+from meseta.integrations.botorch.acquisition import NoisyInputEntropySearch
 from meseta.problems import Problem, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
 from meseta.problems.picture import PANEL_HEIGHT, WIDTH

@@ -1,4 +1,4 @@
-"""What the records say: medians and quartiles, paired comparisons, ranks.
+"""Statistics of the records: medians and quartiles, paired comparisons, ranks.
 
 Runs of one problem with one seed start from the same points, so methods are compared in pairs.
 """
@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
     method: str
     reference: str
     pairs: int
-    wins: int  # of the reference
+    wins: int  # pairs that the reference wins
     ties: int
     losses: int
     ratio: float  # median over pairs of the method's regret by that of the reference
@@ -46,7 +46,7 @@ class Comparison(NamedTuple):
 
     @property
     def better(self) -> str | None:
-        """Who is, if that is shown: the side the test leans to, which may win fewer pairs."""
+        """The better method, if the test shows one; it may win fewer pairs."""
         if self.p_holm >= LEVEL:
             return None
         return self.reference if self.balance > 0 else self.method
@@ -77,7 +77,7 @@ def groups(records: Sequence[RunRecord]) -> dict[str, dict[str, list[RunRecord]]
 
 
 def curve(runs: Sequence[RunRecord], metric: Metric = "regret") -> Curve:
-    """Of one method on one problem, from the initial design on."""
+    """The curve of one method on one problem, from the initial design on."""
     values = np.stack([getattr(record, metric) for record in runs])
     last = runs[0].job.evaluations
     first = last - values.shape[1] + 1
@@ -86,7 +86,7 @@ def curve(runs: Sequence[RunRecord], metric: Metric = "regret") -> Curve:
 
 
 def halfway(curve: Curve) -> int:
-    """Where a curve is after half of the evaluations, or after the initial design if later."""
+    """The index after half of the evaluations, or after the initial design if later."""
     return max(0, int(curve.evaluations[-1] // 2 - curve.evaluations[0]))
 
 
@@ -141,12 +141,12 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def fewest_pairs(comparisons: int = 1) -> int:
-    """How many pairs k until the test, so corrected, can find anything: n 2^(1-k) < level."""
+    """The number of pairs k from which the corrected test can find anything: n 2^(1-k) < level."""
     return int(np.floor(1 + np.log2(max(comparisons, 1) / LEVEL))) + 1
 
 
 def mean_ranks(records: Sequence[RunRecord], seed: int = 0, draws: int = DRAWS) -> list[Rank]:
-    """Over all pairs of problem and seed, best first; seeds of each problem are resampled."""
+    """The mean rank of each method over problems and seeds, best first; seeds are resampled."""
     found = groups(records)
     methods = list(dict.fromkeys(label for by_label in found.values() for label in by_label))
     tables = [_rank_table(by_label, methods) for by_label in found.values()]

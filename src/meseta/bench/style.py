@@ -1,4 +1,4 @@
-"""How methods look in figures: a colour, a dash pattern and a marker each, told apart in grey too.
+"""The look of methods in figures: a colour, a dash pattern and a marker, distinct in grey.
 
 Colours: Okabe and Ito, safe for colour-blind readers; yellow, which print loses, is brown here.
 """
@@ -29,7 +29,7 @@ class Style(NamedTuple):
     marker: str
 
     def line(self) -> dict[str, Any]:
-        """What `Axes.plot` takes."""
+        """The arguments of `Axes.plot`."""
         return {"color": self.colour, "linestyle": self.dashes, "marker": self.marker}
 
 
@@ -48,7 +48,7 @@ SYMBOLS = {"num_max_values": "K", "kappa": "κ"}
 
 
 def styles_of(labels: list[str]) -> dict[str, Style]:
-    """A look for each; methods have theirs, what is new or has options takes what is free."""
+    """A style for each label; labels with options take styles that are free."""
     looks = {label: STYLES[label] for label in labels if label in STYLES}
     free = [style for style in STYLES.values() if style not in looks.values()]
     others = [label for label in labels if label not in STYLES]

@@ -1,4 +1,4 @@
-"""What an iteration of every method costs, as in the paper's table of compute times.
+"""The compute time of an iteration of every method, as in the paper's table.
 
 Methods take turns, one iteration each, in one thread of one process: what else the machine does
 hits all of them alike, and ratios are to be trusted where seconds are not.
@@ -32,7 +32,7 @@ class Timing(NamedTuple):
 
 
 def timings(folder: Path, plan: Plan) -> list[Timing]:
-    """Those of a plan that the folder has, one for each problem and seed."""
+    """The timings of a plan that the folder has, one for each problem and seed."""
     found: dict[Key, Timing] = {}
     for line in read_lines(_path(folder)):
         timing = Timing(**line)
@@ -42,7 +42,7 @@ def timings(folder: Path, plan: Plan) -> list[Timing]:
 
 
 def take_timings(folder: Path, plan: Plan) -> Iterator[Timing]:
-    """Measure what is missing, and keep it."""
+    """Measure the missing timings of a plan, and store them."""
     torch.set_num_threads(1)
     with Writing(folder):
         have = {_key(timing) for timing in timings(folder, plan)}
@@ -63,7 +63,7 @@ class Key(NamedTuple):
 
 
 def measure(labels: Sequence[str], key: Key) -> Timing:
-    """All methods on one function, in turns."""
+    """The timing of all methods on one function, in turns."""
     traces = {label: Trace() for label in labels}
     turns = [
         steps(

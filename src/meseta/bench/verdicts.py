@@ -1,4 +1,4 @@
-"""Whether the records bear a claim out, and the figures that say so.
+"""Verdicts on claims: whether the records bear them out, with figures.
 
 Every function takes records of the problems and methods that its claim is about, enough of each.
 Medians are those of the tables; "shown" is what the paired test shows, corrected by Holm for the
@@ -34,7 +34,7 @@ ALMOST_A_HUNDRED, CLEAR = 50.0, 5.0
 
 
 class Finding(NamedTuple):
-    """What the records say of a claim."""
+    """A verdict with the figures behind it."""
 
     verdict: Verdict
     figures: str
@@ -114,7 +114,7 @@ def best_setting(records: Sequence[RunRecord], reference: str) -> Finding:
 
 
 def advantage_grows(records: Sequence[RunRecord], ours: str) -> Finding:
-    """By what factor the best of the others ends above ours: geometric means per dimension.
+    """The factor by which the best other method ends above ours: geometric means per dimension.
 
     Yes: it grows with every dimension. Partly: from the first to the last only. Less than 1 at the
     last is no advantage.
@@ -151,7 +151,7 @@ def stagnates(records: Sequence[RunRecord], who: str, beside: str) -> Finding:
 
 
 def far_below(records: Sequence[RunRecord], ours: str, theirs: str) -> Finding:
-    """By what factor; records of one problem."""
+    """Yes: ours is lower by almost two orders of magnitude; records of one problem."""
     ((problem, row),) = final_medians(records).items()
     factor = row[theirs] / row[ours]
     figures = _sentences(
@@ -163,7 +163,7 @@ def far_below(records: Sequence[RunRecord], ours: str, theirs: str) -> Finding:
 
 
 def best_designs(records: Sequence[RunRecord], ours: str) -> Finding:
-    """The same as to outperform, with g of the recommended designs; records of one problem."""
+    """As `outperform`, with g of the recommended designs; records of one problem."""
     verdict, figures = outperform(records, (ours,))
     ((_, by_label),) = groups(records).items()
     values = {label: float(curve(runs, "value").median[-1]) for label, runs in by_label.items()}
@@ -172,7 +172,7 @@ def best_designs(records: Sequence[RunRecord], ours: str) -> Finding:
 
 
 def final_medians(records: Sequence[RunRecord]) -> Medians:
-    """Those of the tables, with what is only rounding made equal."""
+    """The medians of the tables; differences that are only rounding are made equal."""
     return {
         problem: {
             label: max(float(curve(runs).median[-1]), FLOOR) for label, runs in by_label.items()
@@ -214,7 +214,7 @@ def _fall(runs: Sequence[RunRecord]) -> float:
 
 
 def _by_share(holds: Sequence[bool]) -> Verdict:
-    """On every problem, on some, on none."""
+    """Yes: on every problem; partly: on some; no: on none."""
     return "yes" if all(holds) else "partly" if any(holds) else "no"
 
 

@@ -1,83 +1,62 @@
-"""A campaign under way and folders of results, for people to watch."""
+"""The progress of a campaign: a bar while it runs, and a summary of a folder."""
 
 import time
 from collections import Counter
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from tqdm import tqdm
 
-from meseta.bench.campaign import Progress as Standing
-from meseta.bench.campaign import Workers, campaign, progress
+from meseta.bench.campaign import Progress, Workers, campaign, progress
 from meseta.bench.pace import Pace, spoken
 from meseta.bench.plan import Plan, kept_plans
 from meseta.bench.timing import take_timings, timings
 
+# Without the time that tqdm expects: runs of one campaign differ, and ours knows which are left.
+BAR = "{desc} |{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+
 
 def watched_campaign(
     folder: Path, plan: Plan, workers: Workers, *, retry_failed: bool = False
-) -> Standing:
-    """Do a plan with a bar that says how long it will still take; returns how far it is then."""
+) -> Progress:
+    """Do a plan with a bar that shows the time left; returns the progress at the end."""
     before = progress(folder, plan)
     todo = set(before.missing) | {record.job for record in before.failed if retry_failed}
     pace = Pace(before.complete)
-    bar = Progress(
-        TextColumn(plan.name),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[failed]} failed"),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[left]} left"),
-        console=Console(stderr=True),
-    )
     failed = 0 if retry_failed else len(before.failed)
     start, done = time.monotonic(), 0.0
 
-    def shown() -> dict[str, object]:
+    def words() -> str:
         seconds = pace.seconds(todo)
         # how many seconds of runs a second of waiting brings: the workers that are really there
         at_once = done / (time.monotonic() - start) if done else 1.0
         left = None if seconds is None else seconds / at_once
-        return {"completed": before.planned - len(todo), "failed": failed, "left": spoken(left)}
+        return f"{failed} failed, {spoken(left)} left"
 
-    with bar:
-        task = bar.add_task(plan.name, total=before.planned, **shown())  # type: ignore[arg-type]
+    total = before.planned
+    with tqdm(
+        total=total, initial=total - len(todo), desc=plan.name, bar_format=BAR, disable=None
+    ) as bar:
+        bar.set_postfix_str(words())
         for record in campaign(folder, plan, workers, retry_failed=retry_failed):
             todo.discard(record.job)
             pace.add(record)
             done += record.duration
             failed += record.state == "failed"
-            bar.update(task, **shown())  # type: ignore[arg-type]
+            bar.set_postfix_str(words(), refresh=False)
+            bar.update()
     return progress(folder, plan)
 
 
 def watched_timings(folder: Path, plan: Plan) -> None:
     """Take the missing timings of a plan, with a bar."""
-    total = len(plan.problems) * plan.runs
-    before = len(timings(folder, plan))
-    bar = Progress(
-        TextColumn(plan.name),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-    )
-    with bar:
-        task = bar.add_task(plan.name, total=total, completed=before)
+    total, before = len(plan.problems) * plan.runs, len(timings(folder, plan))
+    with tqdm(total=total, initial=before, desc=plan.name, unit="function", disable=None) as bar:
         for _ in take_timings(folder, plan):
-            bar.advance(task)
+            bar.update()
 
 
 def status_lines(folder: Path) -> list[str]:
-    """Counts for every plan of a folder, time to go, and the reasons of failures."""
+    """The progress of every plan of a folder, time to go, and the reasons of failures."""
     lines = []
     for plan in kept_plans(folder):
         if plan.of.kind == "timing":

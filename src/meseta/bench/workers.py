@@ -1,4 +1,4 @@
-"""Who does the runs: processes of this machine (joblib), or a Dask cluster."""
+"""The workers that do the runs: processes of this machine (joblib), or a Dask cluster."""
 
 import os
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ from meseta.boundary import missing
 
 
 def processes(number: int) -> Workers:
-    """This many processes, each with one thread; 1: this process itself."""
+    """Workers in this many processes, each with one thread; 1: this process itself."""
     if number < 1:
         raise ValueError(f"workers must be at least 1, got {number}")
     return partial(_by_joblib, number)
@@ -77,7 +77,7 @@ def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
 
 
 def refuse_threads(workers: dict[str, dict[str, Any]]) -> None:
-    """GPyTorch's settings are global, so two runs in one process would disturb each other."""
+    """Refuse several runs in one process: GPyTorch's settings are global."""
     if any(worker["nthreads"] > 1 for worker in workers.values()):
         raise RuntimeError(
             "every Dask worker must do one run at a time; start them with --nthreads 1 "

@@ -21,7 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 bench = typer.Typer(
-    help="The paper's experiments: run them, and see where a method stands.",
+    help="The paper's experiments: run them, and compare methods.",
     no_args_is_help=True,
 )
 cli_study.add_to(app)
@@ -48,7 +48,7 @@ def main(
 
 @bench.command("list")
 def show_experiments() -> None:
-    """The experiments, and what each of them takes."""
+    """List the experiments, with their problems, methods and runs."""
     from meseta.bench.experiments import EXPERIMENTS
 
     for experiment in EXPERIMENTS.values():
@@ -69,10 +69,10 @@ def run(
     ] = None,
     problems: Annotated[list[str] | None, typer.Option(help="Such as gmm,hartmann3.")] = None,
     evaluations: Annotated[
-        int | None, typer.Option(min=1, help="Of each run; none: as in the paper.")
+        int | None, typer.Option(min=1, help="Evaluations of each run; none: as in the paper.")
     ] = None,
     prior: Annotated[
-        str | None, typer.Option(help="Of the lengthscales: default, or paper.")
+        str | None, typer.Option(help="The prior of the lengthscales: default, or paper.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 1,
     dask: Annotated[
@@ -126,7 +126,7 @@ def run(
 
 @bench.command()
 def status(output: Output = FOLDER) -> None:
-    """How far every experiment in the folder is, and what failed."""
+    """Show the progress of every experiment in the folder, and what failed."""
     from meseta.bench.watch import status_lines
 
     with failures():
@@ -149,7 +149,7 @@ def table(
     ] = None,
     output: Output = FOLDER,
 ) -> None:
-    """Medians, mean ranks, and which differences are real."""
+    """Show medians, mean ranks, and which differences are real."""
     plans = _plans(names, output)
     with failures():
         from meseta.bench.results_page import tables
@@ -160,7 +160,7 @@ def table(
 
 @bench.command()
 def claims(output: Output = FOLDER) -> None:
-    """The paper's claims, each with what the records say of it."""
+    """Show the paper's claims, each with the verdict of the records."""
     _plans(None, output)
     with failures():
         from meseta.bench.claims import claim_lines
@@ -190,7 +190,7 @@ def pack(output: Output = FOLDER) -> None:
 
 
 def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed: bool) -> int:
-    """Carry out a plan; how many of its runs have failed."""
+    """Carry out a plan; returns the number of failed runs."""
     with failures(), termination_as_interrupt():
         from meseta.bench.watch import watched_campaign, watched_timings
         from meseta.bench.workers import cluster, processes
@@ -225,7 +225,7 @@ def _write_page(output: Path) -> None:
 
 
 def _plans(names: list[str] | None, output: Path, pictures: bool = False) -> "list[Plan]":
-    """Those of the folder, or those of that name in it; pictures need no folder."""
+    """The plans of the folder, or those of these names in it; pictures need no folder."""
     with wrong_use():
         from meseta.bench.plan import kept_plans, make_plan
 
@@ -253,7 +253,7 @@ def _plans(names: list[str] | None, output: Path, pictures: bool = False) -> "li
 
 
 def _split(values: list[str] | None) -> tuple[str, ...]:
-    """Repeated options and comma-separated ones."""
+    """The parts of repeated and of comma-separated options."""
     return tuple(part.strip() for value in values or () for part in value.split(",") if part)
 
 
@@ -262,7 +262,7 @@ def _echo(lines: list[str]) -> None:
 
 
 def start() -> None:
-    """The command as a process of its own.
+    """Run the command as a process of its own.
 
     Importing torch and its company makes millions of objects, and nearly all of them stay: looking
     for garbage among them, on the way in and again on the way out, takes more than a second.

@@ -29,12 +29,12 @@ def failures() -> Iterator[None]:
     except (RuntimeError, OSError, ValueError, ImportError) as error:
         stop(str(error), FAILURE)
     except KeyboardInterrupt:
-        stop("interrupted; what is finished is kept, the same command goes on", INTERRUPTED)
+        stop("interrupted; finished work is kept, start the same command to go on", INTERRUPTED)
 
 
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
-    """So that workers are not left behind when a queue or a shutdown ends the parent."""
+    """Make requests to terminate interrupts, so that no worker is left behind."""
     hangup = getattr(signal, "SIGHUP", signal.SIGTERM)  # a terminal that is closed
     numbers = {signal.SIGTERM, hangup}
     if signal.getsignal(hangup) is signal.SIG_IGN:  # as nohup wants it

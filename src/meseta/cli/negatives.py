@@ -19,7 +19,7 @@ class NumbersCommand(TyperCommand):
         return super().parse_args(ctx, args)
 
     def _apart(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
-        """Options with their values, and the arguments in their order."""
+        """The options with their values, and the arguments in their order."""
         takes_value = {
             name
             for each in self.params

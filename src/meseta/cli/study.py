@@ -8,7 +8,6 @@ nothing to recommend yet, 130 interrupted.
 import json
 import os
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
@@ -30,14 +29,14 @@ if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
     from meseta.study.progress import Progress
 
-REASONS = 3  # of failed trials that are shown
+REASONS = 3  # the number of reasons of failed trials that are shown
 StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
-Json = Annotated[bool, typer.Option("--json", help="As JSON, for programs.")]
-Csv = Annotated[bool, typer.Option("--csv", help="As CSV, for spreadsheets.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")]
 
 
 def add_to(app: typer.Typer) -> None:
-    """The commands, in the order people need them."""
+    """Add the commands, in the order people need them."""
     for function in (init, run, status, recommend, report, ask):
         app.command()(function)
     app.command(cls=NumbersCommand)(tell)
@@ -61,17 +60,19 @@ def init(
         stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
     except OSError as error:
         stop(f"{path} cannot be written: {error.strerror}", FAILURE)
-    _echo([f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`"])
+    _echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
 
 
 def run(
     path: StudyPath,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Evaluate so many trials at most, this time.")
+        int | None, typer.Option(min=1, help="The largest number of trials to evaluate this time.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes that evaluate at a time.")] = 1,
+    workers: Annotated[
+        int, typer.Option(min=1, help="The number of processes that evaluate at the same time.")
+    ] = 1,
     as_json: Json = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Without a progress bar.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     worker: Annotated[int | None, typer.Option("--worker", metavar="PID", hidden=True)] = None,
 ) -> None:
     """Run a study, or go on with it; from one terminal or from many at once."""
@@ -99,11 +100,11 @@ def run(
 
 
 def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
-    """How far a study is, and its trials; with --csv or --json also of a file that has changed."""
+    """Show the progress and the trials of a study; --csv and --json work for changed files, too."""
     if csv or as_json:
         _export(path, csv)
         return
-    ledger = _opened(path, reading=True)
+    ledger = _opened(path, reading=True, model=False)
     with failures():
         from meseta.study import show
         from meseta.study.progress import progress
@@ -111,18 +112,11 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
         trials = ledger.trials
         now = progress(trials, ledger.file.budget)
         rows = show.trial_data(trials, ledger.file)
-    names = list(ledger.file.parameters)
-    cells = [
-        [row["trial"], row["state"], *(row["params"].get(name) for name in names), row["value"]]
-        for row in rows
-    ]
-    header = ["trial", "state", *(show.headed(ledger.file, name) for name in names), "value"]
-    _echo([*show.progress_lines(ledger.file, now), *(show.table(header, cells) if cells else [])])
-    _echo(
-        f"trial {row['trial']} failed: {row['error'].splitlines()[0]}"
-        for row in rows
-        if row["state"] == "failed" and row["error"]
-    )
+    _echo(show.progress_line(ledger.file, now))
+    _echo(show.trial_table(ledger.file, rows), nl=False)
+    for row in rows:
+        if row["state"] == "failed" and row["error"]:
+            _echo(f"trial {row['trial']} failed: {row['error'].splitlines()[0]}")
 
 
 def _export(path: Path, csv: bool) -> None:
@@ -135,14 +129,14 @@ def _export(path: Path, csv: bool) -> None:
     if found.note:
         say(f"{found.note}. These are the trials as they are stored")
     if csv:
-        _print_csv(found.table())
+        _print_csv(found.csv)
         return
     now = progress(found.trials, found.file.budget)
     _print_json({**show.progress_data(now), "trials": found.rows})
 
 
 def recommend(path: StudyPath, as_json: Json = False) -> None:
-    """The robust optimum that the trials speak for, beside the nominal one."""
+    """Show the robust optimum that the trials speak for, beside the nominal one."""
     ledger = _opened(path, reading=True)
     _report(ledger, as_json, needed=True)
 
@@ -151,15 +145,20 @@ def report(
     path: StudyPath,
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE.html", help="none: beside the study file."),
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FILE.html",
+            help="The file to write; none: beside the study file.",
+        ),
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite a file that is not a report.")
     ] = False,
-    show: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a page that shows why the robust design wins: one HTML file, to open or hand on."""
+    """Write a report that shows why the robust design wins: one HTML file."""
     ledger = _opened(path, reading=True)
     target = output or path.with_suffix(".html")
     with failures():
@@ -175,19 +174,19 @@ def report(
             return
         written = page.write(made, target, force=force)
     if made.answer is None:
-        _echo(["nothing has finished yet, and the report says so"])
-    _echo([f"{written} is written: open it in a browser"])
+        _echo("no trial has finished yet, and the report says so")
+    _echo(f"{written} is written: open it in a browser")
     if show:
         typer.launch(written.resolve().as_uri())
 
 
 def ask(
     path: StudyPath,
-    n: Annotated[int, typer.Option("-n", min=1, help="How many experiments.")] = 1,
+    n: Annotated[int, typer.Option("-n", min=1, help="The number of experiments.")] = 1,
     as_json: Json = False,
     csv: Csv = False,
 ) -> None:
-    """The next experiments to carry out by hand; `meseta tell` takes what came of them."""
+    """Show the next experiments to carry out; `meseta tell` takes their results."""
     ledger = _opened(path, begin=True)
     with failures():
         from meseta.study import lab, show
@@ -201,41 +200,40 @@ def ask(
     if as_json:
         _print_json(show.planned_data(planned))
     elif csv:
-        from meseta.study.entries import quoted
-
-        names = list(planned[0].params)
-        observed = ledger.file.observed
-        blank = [""] * (1 + len(observed))
-        header = ["trial", *names, *observed, "value"]
-        lines = [[each.number, *each.params.values(), *blank] for each in planned]
-        _print_csv([[quoted(cell) for cell in line] for line in (header, *lines)])
+        _print_csv(show.planned_csv(ledger.file, planned))
     else:
-        _echo(show.planned_table(ledger.file, planned))
+        _echo(show.planned_table(ledger.file, planned), nl=False)
 
 
 def tell(
     path: StudyPath,
-    trial: Annotated[int | None, typer.Argument(help="Its number.")] = None,
-    value: Annotated[str | None, typer.Argument(help="What was measured.")] = None,
+    trial: Annotated[int | None, typer.Argument(help="The number of the trial.")] = None,
+    value: Annotated[str | None, typer.Argument(help="The measured value.")] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="What was really set, where it differs."),
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A value that was carried out, where it differs."
+        ),
     ] = None,
     failed: Annotated[
         str | None, typer.Option(metavar="REASON", help="The experiment gave no value.")
     ] = None,
     spoilt: Annotated[
         str | None,
-        typer.Option(metavar="REASON", help="It went wrong by chance: it does not count."),
+        typer.Option(
+            metavar="REASON", help="The experiment went wrong by chance, and does not count."
+        ),
     ] = None,
     table: Annotated[
         Path | None,
-        typer.Option("--csv", metavar="FILE", help="Many at once: columns trial and value."),
+        typer.Option(
+            "--csv", metavar="FILE", help="Results of many trials: columns trial and value."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Record what came of an experiment that was asked for."""
-    ledger = _opened(path)
+    """Store the result of an experiment that was asked for."""
+    ledger = _opened(path, model=False)
     with wrong_use():
         from meseta.study import lab
 
@@ -267,7 +265,9 @@ def tell(
 
 def take_over(
     path: StudyPath,
-    table: Annotated[Path, typer.Argument(metavar="DATA.csv", help="A column per parameter.")],
+    table: Annotated[
+        Path, typer.Argument(metavar="DATA.csv", help="A table with a column for each parameter.")
+    ],
     value: Annotated[
         str | None,
         typer.Option(
@@ -277,7 +277,7 @@ def take_over(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Take over experiments that were made before, or that nobody asked for."""
+    """Import experiments that were made before, or that nobody asked for."""
     ledger = _opened(path, begin=True)
     with wrong_use():
         from meseta.study import lab
@@ -302,7 +302,7 @@ def _told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
         _print_json({"stored": count, "known": known, **show.progress_data(now)})
     else:
         stored = f"{count} stored" if count != 1 else "stored"
-        _echo([f"{stored}; {show.progress_lines(ledger.file, now)[0]}"])
+        _echo(f"{stored}; {show.progress_line(ledger.file, now)}")
 
 
 def _opened(
@@ -312,8 +312,12 @@ def _opened(
     reading: bool = False,
     objective: bool = False,
     patient: bool = False,
+    model: bool = True,
 ) -> "Ledger":
-    """The study in the file, checked from top to bottom before anything is touched."""
+    """The study in the file, checked before anything is touched.
+
+    Commands that need no `model` check neither noise nor method, which takes torch and seconds.
+    """
     with wrong_use():
         from meseta.study.toml.file import read_study
 
@@ -323,9 +327,9 @@ def _opened(
                 f"{path} has no [objective], so its trials are carried out by hand: "
                 f"`meseta ask {path}` says what to do next"
             )
-        from meseta.study.toml.check import check
+        from meseta.study.toml.check import check, check_parameters
 
-        check(file)
+        (check if model else check_parameters)(file)
         if objective:
             from meseta.study.workers.objective import check_objective
 
@@ -353,9 +357,9 @@ def _report(
         best = None if answer is None else show.answer_data(answer)
         _print_json({**show.progress_data(now), "recommendation": best}, file)
     else:
-        _echo(show.progress_lines(ledger.file, now))
+        _echo(show.progress_line(ledger.file, now))
         if answer is not None:
-            _echo([str(answer)])
+            _echo(str(answer))
     if answer is None and needed:
         stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
 
@@ -390,7 +394,7 @@ def _many_workers(
         say(words)
     _report(ledger, as_json, file=answer)
     if lost:
-        stop("workers ended early, see above; the same command goes on", FAILURE)
+        stop("workers ended early, see above; start the same command to go on", FAILURE)
     _check_any(ledger)
 
 
@@ -410,16 +414,10 @@ def _print_json(data: Any, file: TextIO | None = None) -> None:
     typer.echo(harmless(text), file=file)
 
 
-def _print_csv(lines: list[list[object]]) -> None:
-    import csv
-    import io
-
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(lines)
-    written = text.getvalue()
-    typer.echo(harmless(written) if sys.stdout.isatty() else written, nl=False)
+def _print_csv(text: str) -> None:
+    """A terminal gets control characters spelled out; a file gets the text itself."""
+    typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
 
 
-def _echo(lines: Iterable[str]) -> None:
-    for line in lines:
-        typer.echo(harmless(line))
+def _echo(text: str, nl: bool = True) -> None:
+    typer.echo(harmless(text), nl=nl)

@@ -4,7 +4,7 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import torch
 from botorch.exceptions.warnings import OptimizationWarning
@@ -12,7 +12,7 @@ from botorch.models import SingleTaskGP
 from botorch.models.transforms import Normalize, Standardize
 from botorch.optim.fit import fit_gpytorch_mll_scipy
 from gpytorch.constraints import Positive
-from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.kernels import Kernel, MaternKernel, ProductKernel, RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.priors import LogNormalPrior
@@ -21,11 +21,14 @@ from jaxtyping import Float
 from linear_operator.utils.errors import NotPSDError
 from torch import Tensor
 
+from meseta.boundary import unknown
 from meseta.gp.thinning import thinned
 from meseta.noise import NoiseLaw
 from meseta.space.domain import checked_bounds
 
 Prior = Literal["default", "paper"]
+KernelName = Literal["se", "matern52", "matern32"]
+SMOOTHNESS: dict[KernelName, float] = {"matern52": 2.5, "matern32": 1.5}  # nu of Matern kernels
 
 # Lengthscales are shares of the box, variances shares of the variance of y. Each prior is given by
 # its mode and by the standard deviation of the logarithm; docs/design.md says what was compared.
@@ -79,17 +82,20 @@ def fit_surrogate(
     bounds: Tensor,
     noise: NoiseLaw | None = None,
     *,
+    kernel: KernelName = "se",
     prior: Prior = "default",
     noise_variance: float | None = None,
     previous: Hyperparameters | None = None,
 ) -> tuple[SingleTaskGP, FitInfo]:
-    """A SingleTaskGP with squared exponential kernel, its hyper-parameters at their MAP values.
+    """A SingleTaskGP with its hyper-parameters at their MAP values.
 
     Args:
         X: Where f was evaluated, raw, (n, d).
         y: What came out, raw, (n,).
         bounds: The box that the inputs are normalised with, (2, d).
         noise: The input noise; the prior "paper" relates the lengthscales to it.
+        kernel: "se" (squared exponential), or "matern52" or "matern32": the product of Matern
+            kernels of each dimension.
         prior: "default" (weak, scaled with the dimension), or "paper": LogNormal(log sd, 0.07)
             around the input noise's standard deviation, as in the paper's published runs.
         noise_variance: Of the observations, raw; None: inferred.
@@ -102,7 +108,7 @@ def fit_surrogate(
             f"noise_variance must be finite and not negative, got {noise_variance}; "
             "leave it out to have it inferred"
         )
-    model = _build(X, y, bounds, noise, prior, noise_variance)
+    model = _build(X, y, bounds, noise, kernel, prior, noise_variance)
     fitted = model
     if len(X) > MOST_FITTED:
         chosen = thinned((X - bounds[0]) / (bounds[1] - bounds[0]), MOST_FITTED)
@@ -113,12 +119,13 @@ def fit_surrogate(
             model.train_targets[chosen],
             bounds,
             noise,
+            kernel,
             prior,
             noise_share,
             standardize=False,
         )
     inferred = noise_variance is None
-    reached, messages = _best_fit(fitted, previous, inferred)
+    reached, repeated = _best_fit(fitted, previous, inferred)
     if fitted is not model:
         _set(model, reached.hyperparameters)
         model.eval()
@@ -127,10 +134,10 @@ def fit_surrogate(
         reached.log_posterior,
         reached.iterations,
         previous is not None,
-        reached.repeated,
+        repeated,
         len(fitted.train_targets),
         reached.slope,
-        messages,
+        reached.messages,
     )
 
 
@@ -141,51 +148,50 @@ class _Reached(NamedTuple):
     log_posterior: float
     slope: float  # NaN: the fit failed, and these are its start
     iterations: int
-    repeated: bool = False
+    messages: tuple[str, ...]
 
 
 def _best_fit(
     model: SingleTaskGP, previous: Hyperparameters | None, inferred: bool
-) -> tuple[_Reached, tuple[str, ...]]:
-    """The better fit of two starts, judged by its own value.
+) -> tuple[_Reached, bool]:
+    """The best fit of several starts, judged by its own value, and whether it took another start.
 
     One starts from the previous hyper-parameters or the usual ones, one short and quiet: a smooth
     trend with much noise is often another hill of the posterior than short lengthscales without.
-    A fit that ends below the log posterior of a probe has stopped short: on a plateau, on a lower
-    hill, or in rounding. It is repeated from the highest probe, and the best counts.
+    Fits that end below the log posterior of a probe have stopped short: on a plateau, on a lower
+    hill, or in rounding. Then the highest probe is a start, too.
     No warning of a library decides: whether there is one depends on the processor.
     """
     usual = _get(model, inferred)
-    messages: list[str] = []
-    reached = _fit(model, previous or usual, inferred, messages)
     quiet = replace(
         usual,
         lengthscale=SHORT * usual.lengthscale,
         noise_variance=_double(QUIET) if inferred else usual.noise_variance,
     )
-    other = _fit(model, quiet, inferred, [])
-    iterations = reached.iterations + other.iterations
-    if reached.log_posterior < other.log_posterior - SAME:
-        reached = other._replace(repeated=True)
-        messages.append("the fit ended below another start, and was repeated from there")
-    reached = reached._replace(iterations=iterations)
+    fits = [_fit(model, start, inferred) for start in (previous or usual, quiet)]
     probes = [(_log_posterior(model, probe), probe) for probe in _probes(usual)]
     highest, probe = max(probes, key=lambda pair: pair[0])
-    if reached.log_posterior < highest:
-        first, again = reached, _fit(model, probe, inferred, messages)
-        if first.log_posterior < again.log_posterior:
-            reached = again
-            messages.append("the fit ended below another start, and was repeated from there")
-        iterations = first.iterations + again.iterations
-        reached = reached._replace(iterations=iterations, repeated=True)
-    if math.isnan(reached.slope):
-        warnings.warn(messages[0], RuntimeWarning, stacklevel=3)
-    elif reached.slope > STEEP:
-        messages.append(f"the fit has not converged: it ended at a slope of {reached.slope:.1g}")
-    _set(model, reached.hyperparameters)
+    if max(fit.log_posterior for fit in fits) < highest:
+        fits.append(_fit(model, probe, inferred))
+    first = best = fits[0]
+    for other in fits[1:]:
+        if best.log_posterior < other.log_posterior - SAME:
+            best = other
+    repeated = best is not first or len(fits) > 2
+    messages = [*first.messages]
+    if best is not first:
+        says = "the fit ended below another start, and was repeated from there"
+        messages += [*best.messages, says]
+    if math.isnan(best.slope):
+        warnings.warn(best.messages[0], RuntimeWarning, stacklevel=3)
+    elif best.slope > STEEP:
+        messages.append(f"the fit has not converged: it ended at a slope of {best.slope:.1g}")
+    _set(model, best.hyperparameters)
     model.eval()
+    iterations = sum(fit.iterations for fit in fits)
     # libraries repeat themselves at every step
-    return reached, tuple(dict.fromkeys(messages))
+    best = best._replace(iterations=iterations, messages=tuple(dict.fromkeys(messages)))
+    return best, repeated
 
 
 def _probes(usual: Hyperparameters) -> Iterator[Hyperparameters]:
@@ -221,18 +227,15 @@ def _build(
     y: Tensor,
     bounds: Tensor,
     noise: NoiseLaw | None,
+    kernel: KernelName,
     prior: Prior,
     noise_variance: float | None,
     standardize: bool = True,
 ) -> SingleTaskGP:
     d = X.shape[1]
     centre, spread = _lengthscale_prior(d, bounds, noise, prior)
-    kernel = ScaleKernel(
-        RBFKernel(
-            ard_num_dims=d,
-            lengthscale_prior=_around(centre, spread),
-            lengthscale_constraint=_positive(centre.clamp_min(2 * MIN_LENGTHSCALE)),
-        ),
+    scaled = ScaleKernel(
+        _base_kernel(kernel, centre, spread),
         outputscale_prior=_around(_double(1.0), _double(1.0)),
         outputscale_constraint=_positive(1.0),
     )
@@ -253,10 +256,32 @@ def _build(
             y[:, None],
             y_variance,
             likelihood=likelihood,
-            covar_module=kernel,
+            covar_module=scaled,
             input_transform=Normalize(d, bounds=bounds),
             outcome_transform=Standardize(1, min_stdv=rounding) if standardize else None,
         )
+
+
+def _base_kernel(kernel: KernelName, centre: Tensor, spread: Tensor) -> Kernel:
+    """A lengthscale with its prior for each dimension, and no variance."""
+    if kernel not in get_args(KernelName):
+        raise ValueError(unknown("kernel", kernel, get_args(KernelName)))
+
+    def lengthscale(centre: Tensor, spread: Tensor) -> dict[str, Any]:
+        start = centre.clamp_min(2 * MIN_LENGTHSCALE)
+        prior, constraint = _around(centre, spread), _positive(start)
+        return {"lengthscale_prior": prior, "lengthscale_constraint": constraint}
+
+    if kernel == "se":
+        return RBFKernel(ard_num_dims=len(centre), **lengthscale(centre, spread))
+    # not GPyTorch's MaternKernel of all dimensions, which depends on the distance: the factors of
+    # a product are smoothed one by one
+    return ProductKernel(
+        *(
+            MaternKernel(nu=SMOOTHNESS[kernel], active_dims=(i,), **lengthscale(*each))
+            for i, each in enumerate(zip(centre, spread, strict=True))
+        )
+    )
 
 
 def _lengthscale_prior(
@@ -303,9 +328,7 @@ def _positive(start: float | Tensor) -> Positive:
     return Positive(transform=torch.exp, inv_transform=torch.log, initial_value=start)
 
 
-def _fit(
-    model: SingleTaskGP, start: Hyperparameters, inferred: bool, messages: list[str]
-) -> _Reached:
+def _fit(model: SingleTaskGP, start: Hyperparameters, inferred: bool) -> _Reached:
     """Maximise the marginal likelihood times the priors; a failure is reported, with the start."""
     _set(model, start)
     mll = ExactMarginalLogLikelihood(model.likelihood, model)
@@ -320,12 +343,12 @@ def _fit(
         try:
             result = fit_gpytorch_mll_scipy(mll, bounds=bounds)
             value, slope = -float(result.fval), _slope(mll)
-            reached = _Reached(_get(model, inferred), value, slope, int(result.step))
+            reached = _Reached(_get(model, inferred), value, slope, int(result.step), ())
         except (NotPSDError, ValueError, RuntimeError) as error:
-            messages.append(f"fit failed, hyper-parameters kept at their start: {error}")
-            reached = _Reached(start, _log_posterior(model, start), math.nan, 0)
-    messages.extend(f"{w.category.__name__}: {w.message}" for w in caught)
-    return reached
+            says = f"fit failed, hyper-parameters kept at their start: {error}"
+            reached = _Reached(start, _log_posterior(model, start), math.nan, 0, (says,))
+    said = (f"{w.category.__name__}: {w.message}" for w in caught)
+    return reached._replace(messages=(*reached.messages, *said))
 
 
 def _lower_bounds(mll: ExactMarginalLogLikelihood) -> dict[str, float]:
@@ -366,20 +389,28 @@ def _log_posterior(model: SingleTaskGP, at: Hyperparameters) -> float:
     return value if math.isfinite(value) else -math.inf
 
 
+def _parts(model: SingleTaskGP) -> list[Kernel]:
+    """The kernels that have lengthscales, in the order of the dimensions."""
+    base = model.covar_module.base_kernel
+    return list(base.kernels) if isinstance(base, ProductKernel) else [base]
+
+
 def _get(model: SingleTaskGP, inferred: bool) -> Hyperparameters:
-    kernel = model.covar_module
+    lengthscales = [part.lengthscale.detach().reshape(-1) for part in _parts(model)]
     return Hyperparameters(
-        lengthscale=kernel.base_kernel.lengthscale.detach().reshape(-1).clone(),
-        outputscale=kernel.outputscale.detach().clone(),
+        lengthscale=torch.cat(lengthscales),
+        outputscale=model.covar_module.outputscale.detach().clone(),
         noise_variance=model.likelihood.noise.detach().reshape(()).clone() if inferred else None,
         mean=model.mean_module.constant.detach().clone(),
     )
 
 
 def _set(model: SingleTaskGP, start: Hyperparameters) -> None:
-    kernel = model.covar_module
-    kernel.base_kernel.lengthscale = start.lengthscale
-    kernel.outputscale = start.outputscale
+    parts = _parts(model)
+    share = len(start.lengthscale) // len(parts)  # all dimensions, or one
+    for part, lengthscale in zip(parts, start.lengthscale.split(share), strict=True):
+        part.lengthscale = lengthscale
+    model.covar_module.outputscale = start.outputscale
     model.mean_module.constant = start.mean
     if start.noise_variance is not None and isinstance(model.likelihood, GaussianLikelihood):
         model.likelihood.noise = start.noise_variance

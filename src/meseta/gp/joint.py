@@ -19,7 +19,7 @@ ROUNDING = 1e-12
 
 
 class JointMoments(NamedTuple):
-    """Of (f(x), g(x)) given the data, at each x; c_fg is their covariance."""
+    """Means and variances of f(x) and g(x) given the data, at each x; c_fg is their covariance."""
 
     m_f: Float[Tensor, " m"]
     v_f: Float[Tensor, " m"]
@@ -60,7 +60,7 @@ class JointPosterior:
 
     @property
     def observation_variance(self) -> Float[Tensor, ""]:
-        """Of a new observation around f(x), as the model has to see it.
+        """The variance of a new observation around f(x), as the model has to see it.
 
         With jitter the model takes the data to be that much noisier, so also a new observation;
         and without any noise v_f at the data is rounding, about which there is nothing to learn.

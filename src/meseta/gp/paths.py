@@ -15,7 +15,7 @@ from meseta.gp.cholesky import cholesky
 from meseta.gp.joint import JointPosterior
 from meseta.kernels import SmoothedKernel
 from meseta.kernels.smoothed import Covariance, Waves
-from meseta.kernels.spectral import frequencies
+from meseta.kernels.spectrum import frequencies
 
 Sampler = Literal["pathwise", "sparse-spectrum"]
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.joint import JointMoments, JointPosterior, condition
-from meseta.gp.surrogate import Units, read_model
+from meseta.gp.surrogate import Surrogate, Units, read_model
 from meseta.kernels import smooth
 from meseta.kernels.smoothed import NOTICEABLE, REFUSED
 from meseta.noise import NoiseLaw, in_units, resolved
@@ -49,24 +49,13 @@ class RobustPosterior:
             raise TypeError(
                 f"expected a noise law such as meseta.Normal(0.1), got {type(noise).__name__}"
             )
-        units, X = surrogate.units, surrogate.X
-        box = X.new_tensor([[0.0], [1.0]]).expand(2, X.shape[1])
+        units, d = surrogate.units, surrogate.X.shape[1]
+        box = units.x_offset.new_tensor([[0.0], [1.0]]).expand(2, d)
         if bounds is not None:
-            box = units.x_to_model(checked_bounds(bounds, X.shape[1]))
-        law = resolved(noise.in_dimension(X.shape[1]), *units.x_to_raw(box))
+            box = units.x_to_model(checked_bounds(bounds, d))
+        law = resolved(noise.in_dimension(d), *units.x_to_raw(box))
         law = in_units(law, units.x_offset, units.x_width)
-        corners = torch.cat([X, box])
-        kernel = smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)]))
-        _check_error(kernel.error, noise)
-        core = condition(
-            kernel,
-            surrogate.mean,
-            surrogate.X,
-            surrogate.y,
-            surrogate.noise_variance,
-            surrogate.new_noise_variance,
-        )
-        return cls(core, surrogate.units)
+        return cls(joint_posterior(surrogate, law, box), units)
 
     @property
     def dimension(self) -> int:
@@ -74,12 +63,12 @@ class RobustPosterior:
 
     @property
     def lengthscale(self) -> Float[Tensor, " d"]:
-        """Of f, in the raw units of x."""
+        """The lengthscales of f, in the raw units of x."""
         return self.core.kernel.kernel.lengthscale * self.units.x_width
 
     @property
     def noise_variance(self) -> Float[Tensor, ""]:
-        """Of a new observation of f."""
+        """The variance of a new observation of f."""
         return self.core.new_noise_variance * self.units.y_scale**2
 
     def joint(self, x: Float[Tensor, "m d"]) -> JointMoments:
@@ -114,6 +103,23 @@ class RobustPosterior:
         return x.to(torch.double)
 
 
+def joint_posterior(
+    surrogate: Surrogate, law: NoiseLaw, box: Float[Tensor, "2 d"]
+) -> JointPosterior:
+    """The posterior of f and g given the data of a surrogate, all in its units."""
+    corners = torch.cat([surrogate.X, box])
+    kernel = smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)]))
+    _check_error(kernel.error, law)
+    return condition(
+        kernel,
+        surrogate.mean,
+        surrogate.X,
+        surrogate.y,
+        surrogate.noise_variance,
+        surrogate.new_noise_variance,
+    )
+
+
 def _check_error(error: float, noise: NoiseLaw) -> None:
     """Averages over the noise that are not exact are reported, or refused."""
     if error <= NOTICEABLE:
@@ -128,7 +134,7 @@ def _check_error(error: float, noise: NoiseLaw) -> None:
             f"{problem}; give these parameters one law (Normal(covariance=...), or "
             "Empirical(samples) of their sum), or check the widths"
         )
-    warnings.warn(problem, RuntimeWarning, stacklevel=3)
+    warnings.warn(problem, RuntimeWarning, stacklevel=4)
 
 
 def raw_moments(moments: JointMoments, units: Units) -> JointMoments:

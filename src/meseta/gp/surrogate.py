@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass
 
+import gpytorch.kernels
 import torch
 from botorch.models import SingleTaskGP
 from botorch.models.transforms import Normalize, Standardize
-from gpytorch.kernels import Kernel, MaternKernel, ProductKernel, RBFKernel, ScaleKernel
+from gpytorch.kernels import Kernel, MaternKernel, ProductKernel, ScaleKernel
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.means import ConstantMean, ZeroMean
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.kernels import Shape, StationaryKernel
+from meseta.kernels import StationaryKernel
+from meseta.kernels.shapes import SHAPES
 
-_SHAPE_OF_NU: dict[float, Shape] = {0.5: "matern12", 1.5: "matern32", 2.5: "matern52"}
 _SUPPORTED = (
     "RBFKernel, ScaleKernel of it, or a ProductKernel of one-dimensional MaternKernels "
     "(meseta.gp.product_matern builds one)"
@@ -90,7 +91,7 @@ def read_model(model: object) -> Surrogate:
 def read_kernel(kernel: Kernel, dimension: int) -> StationaryKernel:
     """Variance, shapes and lengthscales of a supported kernel."""
     variance = torch.ones((), dtype=torch.double)
-    shapes: dict[int, Shape] = {}
+    shapes: dict[int, str] = {}
     lengthscales: dict[int, Tensor] = {}
 
     def visit(part: Kernel, dims: list[int], selects: bool = True) -> None:
@@ -133,16 +134,17 @@ def product_matern(nu: float, dimension: int) -> ProductKernel:
     return ProductKernel(*(MaternKernel(nu=nu, active_dims=(i,)) for i in range(dimension)))
 
 
-def _read_shape(kernel: Kernel, dims: list[int]) -> Shape:
-    if type(kernel) is RBFKernel:
-        return "se"
-    if type(kernel) is MaternKernel:
-        if len(dims) > 1:
+def _read_shape(kernel: Kernel, dims: list[int]) -> str:
+    for shape in SHAPES.values():
+        known = getattr(gpytorch.kernels, shape.gpytorch)
+        if type(kernel) is not known or getattr(kernel, "nu", None) != shape.nu:
+            continue
+        if len(dims) > 1 and shape.nu is not None:
             raise ValueError(
-                f"unsupported kernel: MaternKernel over {len(dims)} dimensions is a function of "
-                f"the distance, not a product over dimensions; use {_SUPPORTED}"
+                f"unsupported kernel: {known.__name__} over {len(dims)} dimensions is a function "
+                f"of the distance, not a product over dimensions; use {_SUPPORTED}"
             )
-        return _SHAPE_OF_NU[kernel.nu]
+        return shape.name
     raise ValueError(f"unsupported kernel {type(kernel).__name__}; use {_SUPPORTED}")
 
 

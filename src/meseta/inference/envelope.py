@@ -12,7 +12,7 @@ _TAIL = [4.5, 5.0, 6.0, 7.0, 8.0, 10.0, 13.0, 18.0, 25.0, 40.0, 100.0, 1e3, 1e5]
 NODES = torch.tensor(
     [-z for z in reversed(_TAIL)] + [0.25 * i for i in range(-16, 17)] + _TAIL, dtype=torch.double
 )
-# So many sets of slopes at a time fit into the cache.
+# Sets of slopes that fit into the cache at a time.
 CHUNK = 8
 # Differences of slopes below this share of the largest slope are rounding.
 ROUNDING = 1e-14

@@ -36,7 +36,7 @@ _S, _D = _asymptotic_series(30)
 
 
 class TruncatedMoments(NamedTuple):
-    """Of z ~ N(mean, variance) given z <= upper."""
+    """Moments of z ~ N(mean, variance) given z <= upper."""
 
     mean: Float[Tensor, "*batch"]
     variance: Float[Tensor, "*batch"]
@@ -44,7 +44,7 @@ class TruncatedMoments(NamedTuple):
 
 
 class _Standard(NamedTuple):
-    """Of z ~ N(0, 1) given z <= beta, with r = phi(beta) / Phi(beta)."""
+    """What follows for z ~ N(0, 1) given z <= beta, with r = phi(beta) / Phi(beta)."""
 
     r: Tensor  # -E z
     gap: Tensor  # beta - E z = r + beta, for beta up to INERT

@@ -1,13 +1,13 @@
 """Robust plots in optuna-dashboard: f and g along each parameter, the recommendation over time.
 
-    show_robust(study, {"x": meseta.Normal(0.1)})
+    show_robust(study, noise={"x": meseta.Normal(0.1)})
 
 They stand among the study's own plots, and calling it again replaces them.
 """
 
 import hashlib
 import re
-from typing import TYPE_CHECKING
+from typing import Unpack
 
 try:
     import optuna_dashboard
@@ -23,40 +23,31 @@ except ModuleNotFoundError as error:
     raise ImportError(str(missing(sentence, "dashboard"))) from None
 
 from meseta.integrations.optuna.study_answer import StudyAnswer, answer
-from meseta.integrations.optuna.study_model import StudyModel
+from meseta.optimizer.settings import Keywords, Settings, read_settings
 from meseta.report.views.landscape import slice_along
 from meseta.report.views.search import progress
 from meseta.report.views.subject import Subject
 from meseta.report.views.terms import Terms
-
-if TYPE_CHECKING:
-    from meseta.gp.fit import Prior
-    from meseta.space.named_noise import NamedEdge, NamedNoise
-else:  # at run time they are read by hand, so that a mistake is named
-    NamedNoise = NamedEdge = Prior = object
 
 PREFIX = "meseta"
 
 
 def show_robust(
     study: Study,
-    noise: NamedNoise | None,
     *,
-    edge: NamedEdge = "allow",
-    method: str | None = None,
-    options: object = None,
-    seed: int = 0,
-    prior: Prior = "default",
-    noise_variance: float | int | None = None,
     most: int = 15,
+    settings: Settings | None = None,
+    **keywords: Unpack[Keywords],
 ) -> StudyAnswer:
     """Save the plots with the study, for the dashboard; returns what `recommend` does.
 
-    The arguments are those of `recommend`; `most` limits at how many numbers of evaluations the
-    recommendation is looked at, each of which costs a fit.
+    Args:
+        study: Of Optuna.
+        most: The number of points in the plot over evaluations, at most; each costs a fit.
+        settings: None: the defaults.
+        keywords: The settings that differ from these, as in `RobustSampler`.
     """
-    model = StudyModel(noise, edge, method, options, None, prior, noise_variance).checked()
-    best = answer(study, model, seed)
+    best = answer(study, read_settings(settings, keywords))
     subject = Subject(best.optimizer, best.space.outside, best.space.to_optuna)
     terms = Terms(value="Objective Value")  # as the dashboard calls it
     over = progress_figure(progress(subject, most), terms)

@@ -6,16 +6,22 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float
+from numpy.polynomial.legendre import leggauss, legvander
 from torch import Tensor
 from torch.autograd.function import once_differentiable
+
+from meseta.noise.places import HALF_WAVES
 
 # Coefficients below this share of the largest, times their number, are rounding.
 ROUNDING = 1e-15
 FIRST_LOOK = 24  # values of a smooth function that may be enough to interpolate it
-MOST = 1024  # values that are looked at, at most
+MOST = 1024  # values of a function, at most
 SETTLED = 1e-7  # what is left of a function that is smooth but for its rounding
+LEGENDRE = 24  # Legendre polynomials that stand for HALF_WAVES half-waves of a polynomial to 1e-14
+FEW = 48  # polynomials that are averaged one by one
 
 Interval = tuple[float, float]
 
@@ -34,7 +40,7 @@ class Table:
         return chebyshev(unit, self.coefficients.shape[-2]) @ self.coefficients
 
     def times(self, M: Float[Tensor, "*batch r n"], accuracy: float = ROUNDING) -> "Table":
-        """Of lower degree where M is smooth."""
+        """The functions times M, as polynomials of lower degree where that is enough."""
         return Table(self.span, trimmed(self.coefficients @ M, accuracy))
 
 
@@ -47,8 +53,8 @@ def interpolated(
 ) -> tuple[Table, float]:
     """h, a smooth function of a column of x, and the last coefficients over the largest.
 
-    Twice as many values are looked at until the last quarter of the coefficients is rounding, or
-    does not get smaller any more: then it is the rounding of h.
+    The number of values is doubled until the last quarter of the coefficients is rounding, or does
+    not get smaller any more: then it is the rounding of h.
     """
     num, before = min(first, most), math.inf
     while True:
@@ -65,7 +71,7 @@ def interpolated(
 def trimmed(
     coefficients: Float[Tensor, "*batch s r"], accuracy: float = ROUNDING
 ) -> Float[Tensor, "*batch t r"]:
-    """Without the last rows, if they are no more than rounding."""
+    """The coefficients without the last rows that are only rounding."""
     if not coefficients.numel():
         return coefficients
     height = coefficients.detach().abs().amax(-1).reshape(-1, coefficients.shape[-2]).amax(0)
@@ -120,3 +126,55 @@ def to_unit(x: Tensor, interval: Interval) -> Tensor:
 def from_unit(x: Tensor, interval: Interval) -> Tensor:
     low, high = interval
     return (low + high) / 2 + (high - low) / 2 * x
+
+
+def averages(z: Tensor, weights: Tensor, zone: Interval, size: int) -> Float[Tensor, "m r"]:
+    """E T_k(z) for k < size; places outside the zone do not count.
+
+    With more than FEW polynomials, T_k is a sum of Legendre polynomials on each of a few panels,
+    and those are averaged: the cost does not grow with size times the number of places.
+    """
+    unit = to_unit(z, zone)
+    weights = torch.where(unit.abs() <= 1 + 1e-9, weights, 0.0)
+    unit = unit.clamp(-1, 1)
+    if z.requires_grad:
+        return (weights[:, None, :] @ chebyshev(unit, size)).squeeze(-2)
+    if size <= FEW:
+        before, now = torch.ones_like(unit), unit  # T_0, T_1
+        averages = [weights.sum(-1), (weights * now).sum(-1)]
+        for _ in range(size - 2):
+            before, now = now, 2 * unit * now - before
+            averages.append((weights * now).sum(-1))
+        return torch.stack(averages, dim=-1)
+    series = _legendre_series(size)
+    panels = len(series) // LEGENDRE
+    ends = _turns(panels)
+    index = torch.bucketize(unit, ends[1:-1])
+    t = (2 * unit - ends[index] - ends[index + 1]) / (ends[index + 1] - ends[index])
+    before, now = torch.ones_like(t), t  # P_0, P_1
+    moments = [_in_panels(weights, index, panels), _in_panels(weights * t, index, panels)]
+    for l in range(1, LEGENDRE - 1):
+        before, now = now, ((2 * l + 1) * t * now - l * before) / (l + 1)
+        moments.append(_in_panels(weights * now, index, panels))
+    return torch.stack(moments, dim=-1).flatten(1) @ series
+
+
+def _turns(panels: int) -> Float[Tensor, " ends"]:
+    """Ends of panels of [-1, 1] that all have the same number of zeros of T_k."""
+    return -(math.pi * torch.linspace(0, 1, panels + 1, dtype=torch.double)).cos()
+
+
+def _in_panels(values: Tensor, index: Tensor, panels: int) -> Float[Tensor, "m panels"]:
+    return values.new_zeros(len(values), panels).scatter_add_(1, index, values)
+
+
+@lru_cache(maxsize=32)
+def _legendre_series(size: int) -> Float[Tensor, "coefficients r"]:
+    """T_k on each panel of [-1, 1] as Legendre polynomials, of which six half-waves need few."""
+    panels = math.ceil(size / HALF_WAVES)
+    t, w = leggauss(LEGENDRE)
+    degrees = np.arange(LEGENDRE)
+    to_series = torch.tensor(legvander(t, LEGENDRE - 1).T * w * (degrees[:, None] + 0.5))
+    low, high = _turns(panels)[:-1, None], _turns(panels)[1:, None]
+    unit = (low + high) / 2 + (high - low) / 2 * torch.tensor(t)
+    return (to_series @ chebyshev(unit.clamp(-1, 1), size)).flatten(0, 1)

@@ -1,9 +1,10 @@
-"""Squared exponentials under noise that moves several dimensions together.
+"""Noise that moves several dimensions together.
 
-xi = a Normal part + other terms. The Normal part widens the kernel: with L L' = I + i Sigma, i = 1
-for k_gf or 2 for k_g and Sigma in units of the lengthscales, it is exp(-|w - w'|^2 / 2) / det L in
-the coordinates w = L^-1 (x / lengthscale). One other term along a line is a smoothing of one
-dimension, the coordinate along that line, and exact; several are averaged over nodes.
+xi = a Normal part + other terms. The Normal part widens squared exponentials: with
+L L' = I + i Sigma, i = 1 for k_gf or 2 for k_g and Sigma in units of the lengthscales, they become
+exp(-|w - w'|^2 / 2) / det L in the coordinates w = L^-1 (x / lengthscale). One other term along a
+line is a smoothing of one dimension, the coordinate along that line, and exact. Several terms, and
+all terms under other kernels, are averaged over nodes.
 """
 
 from collections.abc import Callable
@@ -15,8 +16,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.kernels.compress import Rule
+from meseta.kernels.nodes import Rule
 from meseta.kernels.spectrum import Spectrum
+from meseta.kernels.stationary import Factors, product
 
 # Exponents whose exponential, and that of their sum, are far from overflow.
 LARGEST = 300.0
@@ -177,9 +179,49 @@ def _tilted(
 
 
 def _by_pairs(delta: Tensor, nodes: Tensor, weights: Tensor) -> Tensor:
-    """The same where a product of exponentials would overflow: the nodes lie far apart."""
+    """The sum over nodes pair by pair, for nodes so far apart that a product would overflow."""
     total = torch.zeros_like(delta[..., 0])
     at_once = max(1, CHUNK // max(1, delta.numel()))
     for node, weight in zip(nodes.split(at_once), weights.split(at_once), strict=True):
         total = total + (-0.5 * (delta.unsqueeze(-2) + node).square().sum(-1)).exp() @ weight
+    return total
+
+
+@dataclass(frozen=True, eq=False)
+class JointNodes:
+    """Independent parts of xi, which `bases` smooth in closed form, and a common part on nodes.
+
+    The smoother the bases, the fewer nodes are needed. Any kernel will do.
+    """
+
+    bases: Factors
+    nodes: Rule  # of the common part of xi
+    differences: Rule  # of that of xi - xi'
+
+    @property
+    def error(self) -> float:
+        return max(self.nodes.error, self.differences.error)
+
+    def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        return product(self.bases, delta, lambda base, part: base.f(part))
+
+    def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        def kappa(delta: Tensor) -> Tensor:
+            return product(self.bases, delta, lambda base, part: base.gf(part))
+
+        return _averaged(kappa, delta, self.nodes)
+
+    def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
+        def kappa(delta: Tensor) -> Tensor:
+            return product(self.bases, delta, lambda base, part: base.g(part))
+
+        return _averaged(kappa, delta, self.differences)
+
+
+def _averaged(kappa: Callable[[Tensor], Tensor], delta: Tensor, rule: Rule) -> Tensor:
+    """sum_i w_i kappa(delta + xi_i), some nodes at a time so that memory stays bounded."""
+    total = torch.zeros_like(delta[..., 0])
+    at_once = max(1, CHUNK // max(1, delta.numel()))
+    for node, weight in zip(rule.nodes.split(at_once), rule.weights.split(at_once), strict=True):
+        total = total + kappa(delta.unsqueeze(-2) + node) @ weight
     return total

@@ -1,4 +1,4 @@
-"""Smoothings of the Matern kernels of half-integer order.
+"""The Matern kernels of half-integer order, and their smoothings.
 
 In units s = sqrt(2 nu) |delta| / l each is a polynomial times an exponential,
 kappa(s) = p(s) exp(-s): one code serves every order. Everything below is in these units.
@@ -10,18 +10,12 @@ from dataclasses import dataclass
 import torch
 from jaxtyping import Float
 from numpy.polynomial.legendre import leggauss
+from scipy.special import stdtr, stdtrit
 from torch import Tensor
 
 from meseta.kernels.squared_exponential import hermite_series
-from meseta.kernels.stationary import Shape
-
-# nu and p for each order [Rasmussen and Williams 2006, Eqs. 4.15 to 4.17]
-SMOOTHNESS: dict[Shape, float] = {"matern12": 0.5, "matern32": 1.5, "matern52": 2.5}
-POLYNOMIAL: dict[Shape, tuple[float, ...]] = {
-    "matern12": (1.0,),
-    "matern32": (1.0, 1.0),
-    "matern52": (1.0, 1.0, 1 / 3),
-}
+from meseta.kernels.stationary import Factor, Form, Shape
+from meseta.noise import NoiseLaw, Normal, Uniform
 
 # From this noise width on (in units of s) the recursion for Normal noise would lose
 # digits like s^3 and the expansion in 1/s has converged: its term 2j is about
@@ -32,15 +26,72 @@ WIDE_TERMS = 18
 REACH = 45.0
 
 
+@dataclass(frozen=True)
+class Matern(Shape):
+    """One order [Rasmussen and Williams 2006, Eqs. 4.15 to 4.17].
+
+    Its spectral density is a Student t with 2 nu degrees of freedom [4.2], which is least smooth
+    near 0 and has no end: above `highest` are 8e-8, 1e-6 and 3e-3 of the variance for the orders
+    5/2, 3/2 and 1/2. The characteristic function of most noise laws makes that much less.
+    """
+
+    nu: float
+    polynomial: tuple[float, ...]
+
+    def unperturbed(self, lengthscale: Float[Tensor, " d"]) -> Factor:
+        return Unperturbed(self, lengthscale)
+
+    def form(self, law: NoiseLaw, ratio: float) -> Form | None:
+        if ratio == 0:
+            return self.still
+        if isinstance(law, Normal):
+            return self.wide_normal if ratio * math.sqrt(2 * self.nu) > WIDE else self.normal
+        return self.uniform if isinstance(law, Uniform) else None
+
+    def normal(self, lengthscale: Tensor, std: Tensor) -> Factor:
+        return NormalNoise(self, lengthscale, std)
+
+    def wide_normal(self, lengthscale: Tensor, std: Tensor) -> Factor:
+        return WideNormalNoise(self, lengthscale, std)
+
+    def uniform(self, lengthscale: Tensor, half_width: Tensor) -> Factor:
+        return UniformNoise(self, lengthscale, half_width)
+
+    def spectral_density(self, omega: Float[Tensor, "*m"]) -> Float[Tensor, "*m"]:
+        df = 2 * self.nu
+        height = math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(df * math.pi)
+        return 2 * height * (1 + omega.square() / df) ** (-(df + 1) / 2)
+
+    def beyond(self, omega: float) -> float:
+        return 2 * float(stdtr(2 * self.nu, -omega))
+
+    def quantile(self, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
+        return torch.tensor(stdtrit(2 * self.nu, u.numpy()))
+
+    def scaled(self, lengthscale: Tensor, length: Tensor) -> Tensor:
+        """|length| in units of s. (The gradient of |.| at 0 is 0, as it is for every smoothing.)"""
+        return math.sqrt(2 * self.nu) * (length / lengthscale).abs()
+
+    def kappa(self, lengthscale: Tensor, delta: Tensor) -> Tensor:
+        s = self.scaled(lengthscale, delta)
+        return (_polynomial(self.polynomial, s) * (-s).exp()).prod(-1)
+
+
+# name, gpytorch, nu, reach, highest, halvings, on_grid, polynomial
+MATERN12 = Matern("matern12", "MaternKernel", 0.5, 40.0, 200.0, 8, 80.0, (1.0,))
+MATERN32 = Matern("matern32", "MaternKernel", 1.5, 26.0, 128.0, 7, 60.0, (1.0, 1.0))
+MATERN52 = Matern("matern52", "MaternKernel", 2.5, 21.0, 48.0, 6, 40.0, (1.0, 1.0, 1 / 3))
+
+
 @dataclass(frozen=True, eq=False)
 class Unperturbed:
     """Dimensions without noise: g is f."""
 
-    shape: Shape
+    kernel: Matern
     lengthscale: Float[Tensor, " d"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+        return self.kernel.kappa(self.lengthscale, delta)
 
     gf = f
     g = f
@@ -54,12 +105,12 @@ class NormalNoise:
                           = exp(sigma^2/2 - s) int_0^inf p(t) N(t; s - sigma^2, sigma^2) dt.
     """
 
-    shape: Shape
+    kernel: Matern
     lengthscale: Float[Tensor, " d"]
     std: Float[Tensor, " d"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+        return self.kernel.kappa(self.lengthscale, delta)
 
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         return self._smoothed(delta, self.std)
@@ -68,12 +119,12 @@ class NormalNoise:
         return self._smoothed(delta, math.sqrt(2) * self.std)
 
     def _smoothed(self, delta: Tensor, std: Tensor) -> Tensor:
-        s = _scaled(self.shape, self.lengthscale, delta)
-        sigma = _scaled(self.shape, self.lengthscale, std)
+        s = self.kernel.scaled(self.lengthscale, delta)
+        sigma = self.kernel.scaled(self.lengthscale, std)
         density = (-0.5 * (s / sigma).square()).exp()
         return (
-            _one_sided(POLYNOMIAL[self.shape], s, sigma, density)
-            + _one_sided(POLYNOMIAL[self.shape], -s, sigma, density)
+            _one_sided(self.kernel.polynomial, s, sigma, density)
+            + _one_sided(self.kernel.polynomial, -s, sigma, density)
         ).prod(-1)
 
 
@@ -102,12 +153,12 @@ class WideNormalNoise:
     int kappa(t) N(t; s, sigma^2) dt = sum_j m_2j / (2j)! N^(2j)(s), m_2j = int t^2j kappa(t) dt.
     """
 
-    shape: Shape
+    kernel: Matern
     lengthscale: Float[Tensor, " d"]
     std: Float[Tensor, " d"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+        return self.kernel.kappa(self.lengthscale, delta)
 
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         return self._smoothed(delta, self.std)
@@ -116,14 +167,14 @@ class WideNormalNoise:
         return self._smoothed(delta, math.sqrt(2) * self.std)
 
     def _smoothed(self, delta: Tensor, std: Tensor) -> Tensor:
-        s = _scaled(self.shape, self.lengthscale, delta)
-        sigma = _scaled(self.shape, self.lengthscale, std)
+        s = self.kernel.scaled(self.lengthscale, delta)
+        sigma = self.kernel.scaled(self.lengthscale, std)
         weights = []
         for j in range(WIDE_TERMS):
             # m_2j / (2j)! = 2 sum_i p_i (2j + i)! / (2j)!
             moment = 2 * sum(
                 p_i * math.prod(range(2 * j + 1, 2 * j + i + 1))
-                for i, p_i in enumerate(POLYNOMIAL[self.shape])
+                for i, p_i in enumerate(self.kernel.polynomial)
             )
             weights.append(moment / sigma ** (2 * j + 1))
         z = s / sigma
@@ -135,25 +186,25 @@ class WideNormalNoise:
 class UniformNoise:
     """Integrals of p(s) exp(-s) over intervals that hold the kink, or do not."""
 
-    shape: Shape
+    kernel: Matern
     lengthscale: Float[Tensor, " d"]
     half_width: Float[Tensor, " d"]
 
     def f(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        return _kappa(self.shape, _scaled(self.shape, self.lengthscale, delta)).prod(-1)
+        return self.kernel.kappa(self.lengthscale, delta)
 
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        p = POLYNOMIAL[self.shape]
-        s = _scaled(self.shape, self.lengthscale, delta)
-        eta = _scaled(self.shape, self.lengthscale, self.half_width)
+        p = self.kernel.polynomial
+        s = self.kernel.scaled(self.lengthscale, delta)
+        eta = self.kernel.scaled(self.lengthscale, self.half_width)
         within = torch.where(s < eta, s, eta)
         inside = (_integral(p, eta + within) + _integral(p, eta - within)) / (2 * eta)
         return torch.where(s < eta, inside, _beyond(p, s, eta, _box_moments(eta, len(p)))).prod(-1)
 
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
-        p = POLYNOMIAL[self.shape]
-        s = _scaled(self.shape, self.lengthscale, delta)
-        reach = 2 * _scaled(self.shape, self.lengthscale, self.half_width)
+        p = self.kernel.polynomial
+        s = self.kernel.scaled(self.lengthscale, delta)
+        reach = 2 * self.kernel.scaled(self.lengthscale, self.half_width)
         within = torch.where(s < reach, s, reach)
         second_difference = (
             _double_integral(p, reach + within)
@@ -162,15 +213,6 @@ class UniformNoise:
         )
         beyond = _beyond(p, s, reach, _triangle_moments(reach, len(p)))
         return torch.where(s < reach, second_difference / reach**2, beyond).prod(-1)
-
-
-def _scaled(shape: Shape, lengthscale: Tensor, length: Tensor) -> Tensor:
-    """|length| in units of s. (The gradient of |.| at 0 is 0, as it is for every smoothing.)"""
-    return math.sqrt(2 * SMOOTHNESS[shape]) * (length / lengthscale).abs()
-
-
-def _kappa(shape: Shape, s: Tensor) -> Tensor:
-    return _polynomial(POLYNOMIAL[shape], s) * (-s).exp()
 
 
 def _polynomial(coefficients: tuple[float, ...], s: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Nodes in place of the terms of a joint law, as many as the kernel asks for."""
+"""Nodes and weights in place of the terms of a joint law, few where the kernel is smooth."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -8,14 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.kernels.compress import (
-    ENOUGH_TO_PAIR,
-    Kernel,
-    Rule,
-    compressed,
-    mirrored_differences,
-)
-from meseta.kernels.spectral import frequencies
+from meseta.kernels.spectrum import frequencies
 from meseta.kernels.stationary import StationaryKernel
 from meseta.noise.discrete import average_wave
 from meseta.noise.law import OneDimensional, wave
@@ -26,20 +19,38 @@ ORDER = 16  # Gauss-Legendre nodes on a panel of a law
 PIECE = 2.0  # lengthscales that a panel may have
 MOST_PIECES = 512  # panels of one law
 MOST_ALONG = 256  # nodes of one law
-CERTAIN = 1e-6  # an error below this needs no second look
+CERTAIN = 1e-6  # an error bound below this needs no estimate
 WORK = 1e9  # operations that choosing nodes may take
 FREQUENCIES, DESIGNS = 2**12, 32  # at which errors are estimated
+# The weighted residual variance at which points are enough. Its root bounds the error of averages
+# of the worst of all functions; those of covariances are some hundred times smaller.
+ENOUGH = 1e-12
+# Larger values for nodes that are paired, and for the pairs, since there are many of them.
+ENOUGH_TO_PAIR, ENOUGH_OF_PAIRS = 1e-9, 1e-7
+# The most pairs that are compressed, and the most that are left.
+COMPRESSIBLE, MOST_DIFFERENCES = 2**13, 384
+
+Kernel = Callable[[Tensor, Tensor], Tensor]
+
+
+class Rule(NamedTuple):
+    """Nodes and weights in place of a law; `error` bounds that of averages of unit functions."""
+
+    nodes: Float[Tensor, "r d"]
+    weights: Float[Tensor, " r"]
+    error: float
 
 
 class Limits(NamedTuple):
-    """What a smooth kernel, which matrix products serve, can afford; and any other."""
+    """How many nodes and points a kernel can afford."""
 
     far: float  # lengthscales at which the kernel is 1e-17
-    points: int  # that nodes are chosen from
+    points: int  # among which nodes are chosen
     nodes: int
-    paired: int  # nodes of which all pairs are looked at
+    paired: int  # nodes whose pairs are all considered
 
 
+# The squared exponential is smooth and averaged by matrix products, so it can afford more.
 SMOOTH = Limits(far=9.0, points=2**15, nodes=1024, paired=224)
 ROUGH = Limits(far=21.0, points=2**12, nodes=256, paired=48)
 
@@ -56,8 +67,8 @@ def joint_rules(
     `smoothness` are the kernels that the rules are for, with the Normal part in them, 1 where both
     points are the same; `length` is that of a direction in lengthscales.
     """
-    limits = SMOOTH if set(kernel.shapes) == {"se"} else ROUGH
-    # further away from 0 it is too far from every design to tell anything of f there
+    limits = SMOOTH if kernel.gaussian else ROUGH
+    # beyond this distance from 0, f has no covariance with f at any design
     reach = limits.far + float(((span[1] - span[0]) / kernel.lengthscale).norm())
     rules = [
         _along(*_discretised(law, length(direction), reach), direction, smoothness[0])
@@ -71,7 +82,7 @@ def joint_rules(
     paired = Rule(few.nodes, few.weights, rule.error + few.error)
     differences = mirrored_differences(paired, smoothness[1])
     errors = rule.error, 2 * paired.error + differences.error
-    if max(errors) > CERTAIN:  # a bound for the worst of all functions: look closer
+    if max(errors) > CERTAIN:  # the bound holds for the worst of all functions: estimate
         seen = _estimated(kernel, terms, rule, paired, differences, span)
         errors = min(errors[0], seen[0]), min(errors[1], seen[1])
     return (
@@ -136,7 +147,7 @@ def _summed(rules: Sequence[Rule], kernel: Kernel, limits: Limits) -> Rule:
 
 
 def _most(num: int, limits: Limits) -> int:
-    """How many of that many points may be chosen in the time that may be spent."""
+    """How many nodes may be chosen among `num` points within WORK operations."""
     return int(min(limits.nodes, max(32, math.sqrt(WORK / num))))
 
 
@@ -184,3 +195,63 @@ def _split(found: Panels, width: float) -> Panels:
         high.append(ends[1:])
         mass.append(torch.full((pieces,), m / pieces, dtype=torch.double))
     return Panels(torch.cat(low), torch.cat(high), torch.cat(mass))
+
+
+def compressed(
+    points: Float[Tensor, "n d"],
+    weights: Float[Tensor, " n"],
+    kernel: Kernel,
+    most: int,
+    enough: float = ENOUGH,
+) -> Rule:
+    """At most `most` of the points; they average functions of the kernel's space like all of them.
+
+    A pivoted Cholesky factorisation of the kernel between the points, until the conditional
+    variances of the others, weighted, are rounding; then the weights with the least error for
+    functions of unit norm, E h - sum w h = <h, mu - sum w k(., s)>. Whatever order rounding gives
+    the pivots, the error is bounded by what is left.
+    """
+    n = len(points)
+    residual = torch.ones(n, dtype=torch.double)  # k(s, s) = 1
+    columns = torch.empty(min(most, n), n, dtype=torch.double)
+    chosen: list[int] = []
+    left = float(weights.abs() @ residual)
+    for k in range(min(most, n)):
+        if left <= enough * float(weights.abs().sum()):
+            break
+        pivot = int((weights.abs() * residual).argmax())
+        column = kernel(points[pivot : pivot + 1], points)[0]
+        column = (column - columns[:k, pivot] @ columns[:k]) / residual[pivot].sqrt()
+        columns[k] = column
+        residual = (residual - column.square()).clamp_min(0)
+        residual[pivot] = 0
+        chosen.append(pivot)
+        left = float(weights.abs() @ residual)
+    if len(chosen) == n:
+        return Rule(points, weights, 0.0)
+    L = columns[: len(chosen)]
+    # K_SS w = K_S. W with K = L' L: L_S' (L_S w) = L_S' (L W)
+    w = torch.linalg.solve_triangular(L[:, chosen], (L @ weights)[:, None], upper=True)[:, 0]
+    return Rule(points[chosen], w, left**0.5)
+
+
+def mirrored_differences(rule: Rule, kernel: Kernel) -> Rule:
+    """Nodes of xi - xi' for independent xi and xi' on the nodes: one half, and its mirror image.
+
+    They are all pairs if those are few, or if fewer points would not be accurate enough.
+    """
+    nodes, weights = rule.nodes, rule.weights
+    first, second = torch.triu_indices(len(nodes), len(nodes), 1)
+    pairs = torch.cat([nodes.new_zeros(1, nodes.shape[1]), nodes[first] - nodes[second]])
+    shares = torch.cat([weights.square().sum()[None], 2 * weights[first] * weights[second]])
+    half = Rule(pairs, shares, 0.0)
+    if 2 <= len(pairs) <= COMPRESSIBLE:
+        most = min(MOST_DIFFERENCES, len(pairs) // 2)
+        few = compressed(pairs, shares, kernel, most, ENOUGH_OF_PAIRS)
+        if few.error <= 2 * ENOUGH_OF_PAIRS**0.5:
+            half = few
+    return Rule(
+        torch.cat([half.nodes, -half.nodes]),
+        torch.cat([half.weights, half.weights]) / 2,
+        half.error,
+    )

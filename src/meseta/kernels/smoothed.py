@@ -1,4 +1,4 @@
-"""k_f, k_gf and k_g of one kernel under one law of the input noise."""
+"""k_f, k_gf and k_g of one kernel under one noise law."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,8 @@ from meseta.noise import NoiseLaw, Substituted
 from meseta.noise.joint import own_and_shared
 from meseta.noise.law import symmetric_root, unscented
 
-# Errors of k_gf and k_g, over the prior variance, that users are told of, and that are refused.
+# Errors of k_gf and k_g over the prior variance: above the first users are warned, above the
+# second the noise is refused.
 NOTICEABLE, REFUSED = 1e-4, 0.05
 
 Function = Callable[[Tensor], Tensor]
@@ -172,7 +173,7 @@ class SmoothedKernel:
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
-    """k_gf(A, B) or k_g(A, B) for points B that stand still, as a function of A."""
+    """k_gf(A, B) or k_g(A, B) for fixed points B, as a function of A."""
 
     kernel: SmoothedKernel
     B: Float[Tensor, "n d"]
@@ -188,8 +189,10 @@ class Covariance:
 
 @dataclass(frozen=True, eq=False)
 class Waves:
-    """Cosines and sines of frequencies that stay the same, averaged over the noise that is not
-    added to x, as functions of x."""
+    """Cosines and sines of fixed frequencies as functions of x.
+
+    They are averaged over the noise that is not added to x.
+    """
 
     shifted: list[int]
     omega: Float[Tensor, "features s"]
@@ -209,7 +212,7 @@ class Waves:
 
 
 def _root(law: NoiseLaw, shifted: list[int]) -> Float[Tensor, "d d"]:
-    """Of the covariance where xi is added to x; 1 on the diagonal elsewhere."""
+    """The root of the covariance of the shifted dimensions; 1 on the diagonal of the others."""
     covariance = law.covariance_matrix
     root = torch.eye(len(covariance), dtype=torch.double)
     inner = covariance[shifted][:, shifted]

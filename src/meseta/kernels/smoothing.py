@@ -1,30 +1,26 @@
-"""Which smoothing goes with a kernel and a law: closed forms, frequencies, a grid, or nodes."""
+"""Chooses the smoothing for a kernel and a noise law: closed form, frequencies, grid or nodes."""
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import TypeVar
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.kernels import matern, squared_exponential
 from meseta.kernels.chebyshev import Interval
-from meseta.kernels.compress import Kernel, Rule
-from meseta.kernels.joined import AlongLine, OnNodes, Whitened, whitened
-from meseta.kernels.nodes import joint_rules
-from meseta.kernels.quadrature import JointNodes
+from meseta.kernels.joined import AlongLine, JointNodes, OnNodes, Whitened, whitened
+from meseta.kernels.nodes import Kernel, Rule, joint_rules
+from meseta.kernels.shapes import SHAPES
 from meseta.kernels.smoothed import Part, SmoothedKernel
 from meseta.kernels.spectrum import Spectrum, spectrum
-from meseta.kernels.stationary import Factor, Factors, Shape, StationaryKernel, product
+from meseta.kernels.squared_exponential import SQUARED_EXPONENTIAL, CorrelatedNormalNoise
+from meseta.kernels.stationary import Factor, Factors, Form, StationaryKernel, product
 from meseta.kernels.zone import Grid, confused_grid, placed_grid
 from meseta.noise import Independent, Joint, NoiseLaw, Normal, Placed, Substituted, Uniform
 from meseta.noise.joint import own_and_shared
 from meseta.noise.terms import Terms, terms
-
-Key = TypeVar("Key", bound=Hashable)
 
 
 def smooth(
@@ -32,29 +28,24 @@ def smooth(
 ) -> SmoothedKernel:
     """The smoothings of `kernel` under `law`, in closed form where there is one.
 
-    `span` holds all designs at which g is looked at (default: the unit cube and as much again on
-    either side); only laws without a closed form need it.
+    `span` holds all designs at which g is evaluated (default: -1 to 2 in each dimension); only laws
+    without a closed form need it.
     """
     d = len(kernel.lengthscale)
     law = law.in_dimension(d)
     span = torch.tensor([[-1.0], [2.0]], dtype=torch.double).expand(2, d) if span is None else span
     marginals, shared = own_and_shared(law, d)
     joint = {i for dims, _ in shared for i in dims}
-    formulas = [
-        _formula(shape, marginal, length)
-        for shape, marginal, length in zip(
-            kernel.shapes, marginals, kernel.lengthscale.tolist(), strict=True
-        )
-    ]
-    alone = [i for i in range(d) if i not in joint and formulas[i] != "none"]
+    forms = _forms(kernel, marginals)
+    alone = [i for i in range(d) if i not in joint and forms[i] is not None]
     bias = torch.zeros(d, dtype=torch.double)
     for i in alone:
         bias[i] = float(marginals[i].mean)
-    factors = list(_factors(kernel, marginals, formulas, alone))
+    factors = list(_factors(kernel, marginals, forms, alone))
     parts = [
         Part([i], *_one_dimension(kernel, marginals[i], i, _interval(span, [i])))
         for i in range(d)
-        if i not in joint and formulas[i] == "none"
+        if i not in joint and forms[i] is None
     ]
     for dims, part in shared:
         inner = StationaryKernel(
@@ -85,31 +76,30 @@ def _one_dimension(
     kernel: StationaryKernel, law: NoiseLaw, i: int, span: Interval
 ) -> tuple[Spectrum | Grid, bool]:
     """The smoothing of dimension i, and whether xi is added to x."""
-    shape, lengthscale = kernel.shapes[i], float(kernel.lengthscale[i])
+    shape, lengthscale = SHAPES[kernel.shapes[i]], float(kernel.lengthscale[i])
     if not isinstance(law, Placed):
         return spectrum(shape, lengthscale, law, 1.0, span), True
     if law.kind == "replace" and law.edge == "allow" and not law.log:
         return spectrum(shape, lengthscale, law.as_added(), 0.0, span), False
-    base = _unperturbed(shape, kernel.lengthscale[[i]])
+    base = shape.unperturbed(kernel.lengthscale[[i]])
     return placed_grid(base, law, span, lengthscale, shape), False
 
 
 def _joined(
     kernel: StationaryKernel, law: Joint, span: Float[Tensor, "2 d"]
 ) -> Factor | AlongLine | OnNodes:
-    """Dimensions that are moved together."""
+    """The smoothing of dimensions that are moved together."""
     together = terms(law)
-    gaussian = set(kernel.shapes) == {"se"}
     others = len(together.scalars) + len(together.clouds)
-    if gaussian and not others:
-        return squared_exponential.CorrelatedNormalNoise(kernel.lengthscale, together.covariance)
-    if gaussian and len(together.scalars) == others == 1:
+    if kernel.gaussian and not others:
+        return CorrelatedNormalNoise(kernel.lengthscale, together.covariance)
+    if kernel.gaussian and len(together.scalars) == others == 1:
         return _along_line(kernel, together, span)
     # nodes for slightly shorter lengthscales serve all longer ones; few different ones, so that a
     # run finds them again when a fit has moved on
     shorter = tuple(2.0 ** (math.floor(4 * math.log2(l)) / 4) for l in kernel.lengthscale.tolist())
     ends = tuple(map(tuple, span.tolist()))
-    if gaussian:
+    if kernel.gaussian:
         return _on_nodes(kernel, together, _node_rules(law, kernel.shapes, shorter, ends))
     independent, _ = Normal(covariance=together.covariance).split()
     bases = _bases(kernel, independent)
@@ -119,20 +109,20 @@ def _joined(
 @lru_cache(maxsize=64)
 def _node_rules(
     law: Joint,
-    shapes: tuple[Shape, ...],
+    shapes: tuple[str, ...],
     lengthscale: tuple[float, ...],
     span: tuple[tuple[float, ...], ...],
 ) -> tuple[Rule, Rule]:
-    """Nodes of what has no closed form, for kernels with these lengthscales or longer ones."""
+    """Nodes of the terms without a closed form, for these lengthscales or longer ones."""
     together = terms(law)
     lengths = torch.tensor(lengthscale, dtype=torch.double)
     kernel = StationaryKernel(torch.tensor(1.0, dtype=torch.double), shapes, lengths)
     box = torch.tensor(span, dtype=torch.double)
-    if set(shapes) == {"se"}:
+    if kernel.gaussian:
         narrow, wide = (whitened(lengths, together.covariance, i) for i in (1, 2))
         bells = partial(_bell, narrow), partial(_bell, wide)
         return joint_rules(kernel, together, bells, lambda s: float(narrow(s[None]).norm()), box)
-    # everything but what is Normal and independent, which has closed forms
+    # all terms but independent Normal noise, which has closed forms
     independent, common = Normal(covariance=together.covariance).split()
     rest = Terms(
         together.mean,
@@ -150,13 +140,8 @@ def _node_rules(
 
 def _bases(kernel: StationaryKernel, law: Normal) -> Factors:
     """Closed forms of independent Normal noise."""
-    names = [
-        _formula(shape, marginal, length)
-        for shape, marginal, length in zip(
-            kernel.shapes, law.marginals, kernel.lengthscale.tolist(), strict=True
-        )
-    ]
-    return _factors(kernel, law.marginals, names, list(range(len(names))))
+    forms = _forms(kernel, law.marginals)
+    return _factors(kernel, law.marginals, forms, list(range(len(forms))))
 
 
 def _along_line(kernel: StationaryKernel, together: Terms, span: Float[Tensor, "2 d"]) -> AlongLine:
@@ -171,7 +156,7 @@ def _along_line(kernel: StationaryKernel, together: Terms, span: Float[Tensor, "
         wider = slopes * torch.cat([span, span + together.mean, span - together.mean])
         interval = float(wider.amin(0).sum()), float(wider.amax(0).sum())
         scaled = law.scaled(along.norm()[None])
-        spectra.append(spectrum("se", 1.0, scaled, 1.0, interval))
+        spectra.append(spectrum(SQUARED_EXPONENTIAL, 1.0, scaled, 1.0, interval))
         axes.append(axis)
     return AlongLine(
         (coordinates[0], coordinates[1]),
@@ -202,7 +187,7 @@ def _product(bases: Factors, which: str, delta: Tensor) -> Tensor:
 
 
 def _normalised(of_difference: Callable[[Tensor], Tensor]) -> Kernel:
-    """As a kernel between rows of points, 1 where they are the same."""
+    """A function of differences as a kernel between rows of points, 1 where they are the same."""
 
     def kernel(s: Tensor, t: Tensor) -> Tensor:
         delta = s[:, None] - t
@@ -214,25 +199,18 @@ def _normalised(of_difference: Callable[[Tensor], Tensor]) -> Kernel:
 def _factors(
     kernel: StationaryKernel,
     marginals: Sequence[NoiseLaw],
-    formulas: Sequence[str],
+    forms: Sequence[Form | None],
     dims: list[int],
 ) -> Factors:
-    """Dimensions with the same formula share a factor, so that it is evaluated once for all."""
-    factors: list[tuple[list[int], Factor]] = []
-    keys = [(formulas[i], kernel.shapes[i]) for i in dims]
-    for (formula, shape), places in _dims_by(keys).items():
-        group = [dims[place] for place in places]
-        lengthscale = kernel.lengthscale[group]
-        if formula == "still":
-            factor = _unperturbed(shape, lengthscale)
-        else:
-            width = torch.cat([_width(marginals[i]) for i in group])
-            if shape == "se":
-                factor = _SE_FORMULAS[formula](lengthscale, width)
-            else:
-                factor = _MATERN_FORMULAS[formula](shape, lengthscale, width)
-        factors.append((group, factor))
-    return tuple(factors)
+    """Dimensions with the same closed form share a factor, so that it is evaluated once for all."""
+    groups: dict[Form, list[int]] = defaultdict(list)
+    for i in dims:
+        if (form := forms[i]) is not None:
+            groups[form].append(i)
+    return tuple(
+        (group, form(kernel.lengthscale[group], torch.cat([_width(marginals[i]) for i in group])))
+        for form, group in groups.items()
+    )
 
 
 def _confused(kernel: StationaryKernel, law: Substituted) -> Grid:
@@ -245,36 +223,16 @@ def _confused(kernel: StationaryKernel, law: Substituted) -> Grid:
 
 def _unmoved(kernel: StationaryKernel) -> Factors:
     """All dimensions without noise."""
-    d = len(kernel.shapes)
-    return _factors(kernel, (Normal(0.0),) * d, ["still"] * d, list(range(d)))
+    return _bases(kernel, Normal((0.0,) * len(kernel.shapes)))
 
 
-_SE_FORMULAS: dict[str, Callable[[Tensor, Tensor], Factor]] = {
-    "normal": squared_exponential.NormalNoise,
-    "uniform": squared_exponential.UniformNoise,
-    "narrow uniform": squared_exponential.NarrowUniformNoise,
-}
-_MATERN_FORMULAS: dict[str, Callable[[Shape, Tensor, Tensor], Factor]] = {
-    "normal": matern.NormalNoise,
-    "wide normal": matern.WideNormalNoise,
-    "uniform": matern.UniformNoise,
-}
-
-
-def _formula(shape: Shape, law: NoiseLaw, lengthscale: float) -> str:
-    """The closed form of one dimension; none for most laws."""
-    if isinstance(law, Placed):
-        return "none"
-    if isinstance(law, Normal | Uniform):
-        width = float(_width(law)) / lengthscale
-        if width == 0:
-            return "still"
-        if isinstance(law, Normal):
-            wide = shape != "se" and width * (2 * matern.SMOOTHNESS[shape]) ** 0.5 > matern.WIDE
-            return "wide normal" if wide else "normal"
-        narrow = shape == "se" and width < squared_exponential.NARROW
-        return "narrow uniform" if narrow else "uniform"
-    return "none" if bool(law.covariance_matrix.any()) else "still"
+def _forms(kernel: StationaryKernel, marginals: Sequence[NoiseLaw]) -> list[Form | None]:
+    """The closed form of each dimension; most noise laws have none."""
+    lengthscale = kernel.lengthscale.tolist()
+    return [
+        None if isinstance(law, Placed) else SHAPES[name].form(law, float(_width(law)) / length)
+        for name, law, length in zip(kernel.shapes, marginals, lengthscale, strict=True)
+    ]
 
 
 def _width(law: NoiseLaw) -> Float[Tensor, " 1"]:
@@ -285,16 +243,3 @@ def _width(law: NoiseLaw) -> Float[Tensor, " 1"]:
 def _interval(span: Float[Tensor, "2 d"], dims: list[int]) -> Interval:
     low, high = span[:, dims[0]].tolist()
     return low, high
-
-
-def _unperturbed(shape: Shape, lengthscale: Tensor) -> Factor:
-    if shape == "se":
-        return squared_exponential.Unperturbed(lengthscale)
-    return matern.Unperturbed(shape, lengthscale)
-
-
-def _dims_by(keys: Sequence[Key]) -> dict[Key, list[int]]:
-    groups: dict[Key, list[int]] = defaultdict(list)
-    for i, key in enumerate(keys):
-        groups[key].append(i)
-    return groups

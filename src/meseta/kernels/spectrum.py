@@ -1,4 +1,4 @@
-"""Noise that is added to x, for every law without a closed form: a sum over frequencies.
+"""The kernel by its frequencies: how noise without a closed form is smoothed when it is added to x.
 
 With S the spectral density of the kernel and phi the characteristic function of the noise,
 
@@ -21,9 +21,10 @@ from numpy.polynomial.legendre import leggauss
 from torch import Tensor
 
 from meseta.kernels.chebyshev import ROUNDING, Interval, Table, interpolated
-from meseta.kernels.spectral import HIGHEST, beyond, spectral_density
-from meseta.kernels.stationary import Shape
+from meseta.kernels.shapes import SHAPES
+from meseta.kernels.stationary import Shape, StationaryKernel
 from meseta.noise import NoiseLaw
+from meseta.space.sobol import unit_sobol
 
 ORDER = 16  # Gauss-Legendre points on a panel of frequencies
 LEVELS = 40  # bisections of a panel, at most
@@ -32,9 +33,16 @@ MOST_HALF_WAVES = 2**13  # over the span
 CHUNK = 2**22  # features held at once: 32 MiB
 # Half of the phase that an exponential may turn on a panel: the rule is exact to rounding.
 TURN = 7.0
-# How often panels towards 0 are halved from the start: there the Matern spectra are least smooth.
-FINER: dict[Shape, int] = {"se": 0, "matern52": 6, "matern32": 7, "matern12": 8}
 TOLERANCE = 1e-13  # what characteristic functions are accurate to
+
+
+def frequencies(
+    kernel: StationaryKernel, num: int, generator: torch.Generator
+) -> Float[Tensor, "num d"]:
+    """omega with density the Fourier transform of k_f / variance, quasi-randomly."""
+    u = unit_sobol(len(kernel.shapes), num, generator).clamp(1e-15, 1 - 1e-15)
+    columns = [SHAPES[name].quantile(u[:, i]) for i, name in enumerate(kernel.shapes)]
+    return torch.stack(columns, dim=1) / kernel.lengthscale
 
 
 class Frequencies(NamedTuple):
@@ -124,20 +132,20 @@ def spectrum(
     shape: Shape, lengthscale: float, law: NoiseLaw, share: float, span: Interval
 ) -> Spectrum:
     """The smoothing of one dimension of the kernel; `span` holds all designs and data."""
-    # few different ones, so that a run finds the rule of its law again when a fit has moved on
-    highest = 2 ** (math.ceil(2 * math.log2(HIGHEST[shape] / lengthscale)) / 2)
+    # rounded to few values, so that the rule of a law is found in the cache after the next fit
+    highest = 2 ** (math.ceil(2 * math.log2(shape.highest / lengthscale)) / 2)
     highest = min(highest, MOST_HALF_WAVES / (span[1] - span[0]))
     while True:
-        rule = _frequencies(law, share, span, highest, FINER[shape])
+        rule = _frequencies(law, share, span, highest, shape.halvings)
         if rule is not None:
             break
         highest /= 2
     scaled = rule.omega * lengthscale
-    power = spectral_density(shape, scaled) * lengthscale * rule.step
+    power = shape.spectral_density(scaled) * lengthscale * rule.step
     # a feature that no covariance notices
     kept = power * rule.phi.abs() > 1e-18
     kept[0] = True
-    cut_off = beyond(shape, highest * lengthscale) * float(rule.phi[-ORDER:].abs().max())
+    cut_off = shape.beyond(highest * lengthscale) * float(rule.phi[-ORDER:].abs().max())
     return Spectrum(
         share,
         span,
@@ -151,7 +159,7 @@ def spectrum(
 
 @lru_cache(maxsize=256)
 def _frequencies(
-    law: NoiseLaw, share: float, span: Interval, highest: float, finer: int
+    law: NoiseLaw, share: float, span: Interval, highest: float, halvings: int
 ) -> Frequencies | None:
     """Panels of frequencies, halved until that changes no integral; None: there are too many."""
     delta = torch.tensor(
@@ -160,7 +168,7 @@ def _frequencies(
     furthest = float(delta.abs().max())
     pieces = max(4, math.ceil(highest * furthest / (2 * TURN)))
     even = torch.linspace(0, highest, pieces + 1, dtype=torch.double)
-    narrower = highest * 2.0 ** -torch.arange(2, 2 + finer, dtype=torch.double)
+    narrower = highest * 2.0 ** -torch.arange(2, 2 + halvings, dtype=torch.double)
     ends = torch.cat([even, narrower]).unique()
     a, b = ends[:-1], ends[1:]
     whole = _integrals(law, delta, share, a, b)

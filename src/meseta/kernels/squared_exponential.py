@@ -1,4 +1,4 @@
-"""Smoothings of the squared exponential kernel, kappa(delta) = exp(-delta^2 / (2 l^2))."""
+"""The squared exponential kernel, kappa(delta) = exp(-delta^2 / (2 l^2)), and its smoothings."""
 
 import math
 from collections.abc import Callable
@@ -11,11 +11,51 @@ from jaxtyping import Float
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from meseta.kernels.stationary import GAUSSIAN, Factor, Form, Shape
+from meseta.noise import NoiseLaw, Normal, Uniform
+
 # Below this ratio h / l the closed forms of uniform noise lose digits to cancellation
 # and the Taylor series, which needs few terms there, takes over.
 NARROW = 0.25
 # (2h/l)^20 * 2/22! * 19!! at h/l = 0.25, the first term left out, is 1e-18.
 TAYLOR_TERMS = 10
+
+
+@dataclass(frozen=True)
+class SquaredExponential(Shape):
+    """Its spectral density is a Normal law [Rasmussen and Williams 2006, 4.2]."""
+
+    def unperturbed(self, lengthscale: Float[Tensor, " d"]) -> Factor:
+        return Unperturbed(lengthscale)
+
+    def form(self, law: NoiseLaw, ratio: float) -> Form | None:
+        if ratio == 0:
+            return self.still
+        if isinstance(law, Normal):
+            return NormalNoise
+        if isinstance(law, Uniform):
+            return NarrowUniformNoise if ratio < NARROW else UniformNoise
+        return None
+
+    def spectral_density(self, omega: Float[Tensor, "*m"]) -> Float[Tensor, "*m"]:
+        return math.sqrt(2 / math.pi) * (-0.5 * omega.square()).exp()
+
+    def beyond(self, omega: float) -> float:
+        return math.erfc(omega / math.sqrt(2))
+
+    def quantile(self, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
+        return torch.special.ndtri(u)
+
+
+SQUARED_EXPONENTIAL = SquaredExponential(
+    name=GAUSSIAN,
+    gpytorch="RBFKernel",
+    nu=None,
+    reach=9.0,
+    highest=8.5,  # exp(-8.5^2 / 2) = 2e-16
+    halvings=0,
+    on_grid=8.5,
+)
 
 
 class _Bell(torch.autograd.Function):

@@ -1,22 +1,30 @@
 """The kernel of f: a variance times one stationary shape per dimension."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
 
-Shape = Literal["se", "matern12", "matern32", "matern52"]
+from meseta.noise import NoiseLaw
+
+GAUSSIAN = "se"  # the name of the squared exponential
 
 
 @dataclass(frozen=True, eq=False)
 class StationaryKernel:
-    """k_f(x, x') = variance * prod_i shape_i((x_i - x'_i) / lengthscale_i)."""
+    """k_f(x, x') = variance * prod_i shape_i((x_i - x'_i) / lengthscale_i), shapes by name."""
 
     variance: Float[Tensor, ""]
-    shapes: tuple[Shape, ...]
+    shapes: tuple[str, ...]
     lengthscale: Float[Tensor, " d"]
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether it is exp(-|z|^2 / 2), which looks the same from every direction."""
+        return set(self.shapes) == {GAUSSIAN}
 
 
 @runtime_checkable
@@ -41,6 +49,51 @@ class Factor(Protocol):
 
 
 Factors = tuple[tuple[list[int], Factor], ...]  # each with the dimensions it covers
+Form = Callable[[Tensor, Tensor], Factor]  # from lengthscales and widths of the noise
+
+
+@dataclass(frozen=True)
+class Shape(ABC):
+    """A kernel of one dimension, kappa(delta): all that smoothings and surrogates ask of it.
+
+    S is its spectral density: kappa(delta) = int S(omega) cos(omega delta) d omega over omega > 0
+    [Bochner's theorem]. Frequencies are in 1 / lengthscale.
+    """
+
+    name: str
+    gpytorch: str  # its class in gpytorch.kernels
+    nu: float | None  # the smoothness of a Matern kernel; None: infinitely smooth
+    reach: float  # lengthscales beyond which kappa is below 1e-17
+    highest: float  # frequency of a sum over frequencies
+    halvings: int  # of panels of frequencies towards 0, from the start
+    on_grid: float  # highest frequency that a grid has to follow
+
+    @abstractmethod
+    def unperturbed(self, lengthscale: Float[Tensor, " d"]) -> Factor:
+        """Dimensions without noise."""
+
+    @abstractmethod
+    def form(self, law: NoiseLaw, ratio: float) -> Form | None:
+        """The closed form for a noise law whose width is `ratio` lengthscales; None: there is none.
+
+        A form is the same value for all dimensions that can share a factor.
+        """
+
+    @abstractmethod
+    def spectral_density(self, omega: Float[Tensor, "*m"]) -> Float[Tensor, "*m"]:
+        """S(omega)."""
+
+    @abstractmethod
+    def beyond(self, omega: float) -> float:
+        """The mass of S above omega."""
+
+    @abstractmethod
+    def quantile(self, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
+        """Frequencies of either sign with S as their density, from numbers between 0 and 1."""
+
+    def still(self, lengthscale: Tensor, width: Tensor) -> Factor:
+        """The closed form for noise without width."""
+        return self.unperturbed(lengthscale)
 
 
 def product(

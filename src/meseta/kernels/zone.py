@@ -1,54 +1,42 @@
-"""g as a weighted sum of f on a fixed grid: noise that depends on x, on an edge or on a scale.
+"""Noise that depends on x, on an edge or on a scale: g as a weighted sum of f on a fixed grid.
 
 Between r Chebyshev points t of a zone that holds all places that matter, f is interpolated by
 polynomials: g(x) = E f(z(x)) = sum_j lambda_j(x) f(t_j). A sum of values of f is jointly Gaussian
 with f, so k_f, k_gf and k_g fit together exactly, whatever r is.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 from typing import NamedTuple, Protocol, runtime_checkable
 
-import numpy as np
 import torch
 from jaxtyping import Float
-from numpy.polynomial.legendre import leggauss, legvander
 from torch import Tensor
 
 from meseta.kernels.chebyshev import (
     ROUNDING,
     Interval,
     Table,
-    chebyshev,
+    averages,
     from_unit,
     interpolated,
     points,
-    to_unit,
     transform,
 )
-from meseta.kernels.spectral import beyond
+from meseta.kernels.squared_exponential import SQUARED_EXPONENTIAL
 from meseta.kernels.stationary import Factor, Shape
 from meseta.noise.placed import Placed
 
-# Waves per lengthscale that f may have on a grid. exp(-8.5^2 / 2) = 2e-16 for the squared
-# exponential; the Matern kernels have faster ones, whose share this leaves out.
-FREQUENCY: dict[Shape, float] = {"se": 8.5, "matern52": 40.0, "matern32": 60.0, "matern12": 80.0}
-# How far from x' k_f(x, x') is above 1e-17, in lengthscales.
-LIVES: dict[Shape, float] = {"se": 9.0, "matern52": 21.0, "matern32": 26.0, "matern12": 40.0}
 # Sizes of grids; few different ones, so that their weights can be kept.
 SIZES = (24, 32, 40, 48, 64, 80, 96, 128, 160, 192, 256, 320, 384, 512, 768, 1024)
-# Tails that a zone leaves out; the larger ones when with less it would need too many nodes.
+# Tails that a zone leaves out: the first that does not need too many nodes.
 TAILS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
 # Coefficients of the weights, as functions of x, below this share of the largest are rounding.
 ACCURACY = 1e-13
-WAVES_ACCURACY = 1e-11  # of random waves nobody needs to know the last digits
+WAVES_ACCURACY = 1e-11  # random waves do not need the last digits
 CHUNK = 2**21  # nodes of a rule at once: 16 MiB
-# Legendre polynomials that stand for six half-waves of a polynomial to 1e-14.
-LEGENDRE, HALF_WAVES = 24, 6
-FEW = 48  # polynomials that are averaged one by one
 
 
 @runtime_checkable
@@ -137,7 +125,11 @@ class Grid:
 
 
 def placed_grid(
-    base: Factor, placed: Placed, span: Interval, lengthscale: float, shape: Shape = "se"
+    base: Factor,
+    placed: Placed,
+    span: Interval,
+    lengthscale: float,
+    shape: Shape = SQUARED_EXPONENTIAL,
 ) -> Grid:
     """The grid of one parameter whose designs lie in `span`."""
     zone = _zone(placed, span, lengthscale, shape)
@@ -145,7 +137,7 @@ def placed_grid(
     nodes = from_unit(points(zone.size), zone.interval)
     weights = Direct(placed, zone.interval, zone.size) if tables is None else Pieces(tables.tables)
     error = zone.error + (0.0 if tables is None else tables.error)
-    return Grid(base, nodes[:, None], weights, shape == "se", error)
+    return Grid(base, nodes[:, None], weights, shape.nu is None, error)
 
 
 def confused_grid(
@@ -170,7 +162,7 @@ def _zone(placed: Placed, span: Interval, lengthscale: float, shape: Shape) -> Z
     k_gf needs those near the designs, where the data are; what g has of f elsewhere adds to k_g the
     square of its probability, at most.
     """
-    near = LIVES[shape] * lengthscale
+    near = shape.reach * lengthscale
     whole = placed.reach(span)
     for tail in TAILS:
         low, high = placed.reach(span, tail)
@@ -184,19 +176,19 @@ def _zone(placed: Placed, span: Interval, lengthscale: float, shape: Shape) -> Z
     lost = 0.0 if placed.edge != "allow" else tail**2
     chosen = next((s for s in SIZES if s >= size), SIZES[-1])
     # waves above the frequency that the nodes follow are lost
-    followed = FREQUENCY[shape] * min(1.0, chosen / size)
-    return Zone(zone, chosen, lost + beyond(shape, followed))
+    followed = shape.on_grid * min(1.0, chosen / size)
+    return Zone(zone, chosen, lost + shape.beyond(followed))
 
 
 def _size(zone: Interval, lengthscale: float, shape: Shape) -> int:
     """How many nodes an interval takes: a polynomial of degree r follows r / 2 waves over it."""
-    waves = FREQUENCY[shape] * (zone[1] - zone[0]) / lengthscale / 2
+    waves = shape.on_grid * (zone[1] - zone[0]) / lengthscale / 2
     return int(waves + 4 * waves ** (1 / 3) + 8)
 
 
 @dataclass(frozen=True, eq=False)
 class Times:
-    """lambda(x) M, where there is no shorter way."""
+    """lambda(x) M, computed as it stands."""
 
     weights: Weights
     M: Float[Tensor, "*batch r n"]
@@ -229,7 +221,7 @@ class Rows:
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
-    """Tables side by side, from kink to kink."""
+    """lambda(x) by a table for each interval between two kinks."""
 
     tables: tuple[Table, ...]
 
@@ -313,59 +305,7 @@ def _weights(
     at_once, parts, done = 16, [x[:0, None].expand(0, size)], 0
     while done < len(x):
         z, share = placed.rule(x[done : done + at_once], size, zone)
-        parts.append(_averages(z, share, zone, size))
+        parts.append(averages(z, share, zone, size))
         done += at_once
         at_once = max(1, min(256, CHUNK // max(1, z.shape[-1])))
     return torch.cat(parts) @ transform(size)
-
-
-def _averages(z: Tensor, weights: Tensor, zone: Interval, size: int) -> Float[Tensor, "m r"]:
-    """E T_k(z) for k < size; places beyond the zone do not count.
-
-    Where there are many, T_k is a sum of Legendre polynomials on each of a few panels, and those
-    are averaged: the cost does not grow with size times the number of places.
-    """
-    unit = to_unit(z, zone)
-    weights = torch.where(unit.abs() <= 1 + 1e-9, weights, 0.0)
-    unit = unit.clamp(-1, 1)
-    if z.requires_grad:
-        return (weights[:, None, :] @ chebyshev(unit, size)).squeeze(-2)
-    if size <= FEW:
-        before, now = torch.ones_like(unit), unit  # T_0, T_1
-        averages = [weights.sum(-1), (weights * now).sum(-1)]
-        for _ in range(size - 2):
-            before, now = now, 2 * unit * now - before
-            averages.append((weights * now).sum(-1))
-        return torch.stack(averages, dim=-1)
-    series = _legendre_series(size)
-    panels = len(series) // LEGENDRE
-    ends = _turns(panels)
-    index = torch.bucketize(unit, ends[1:-1])
-    t = (2 * unit - ends[index] - ends[index + 1]) / (ends[index + 1] - ends[index])
-    before, now = torch.ones_like(t), t  # P_0, P_1
-    moments = [_in_panels(weights, index, panels), _in_panels(weights * t, index, panels)]
-    for l in range(1, LEGENDRE - 1):
-        before, now = now, ((2 * l + 1) * t * now - l * before) / (l + 1)
-        moments.append(_in_panels(weights * now, index, panels))
-    return torch.stack(moments, dim=-1).flatten(1) @ series
-
-
-def _turns(panels: int) -> Float[Tensor, " ends"]:
-    """Ends of panels of [-1, 1] on which T_k has as many zeros on each."""
-    return -(math.pi * torch.linspace(0, 1, panels + 1, dtype=torch.double)).cos()
-
-
-def _in_panels(values: Tensor, index: Tensor, panels: int) -> Float[Tensor, "m panels"]:
-    return values.new_zeros(len(values), panels).scatter_add_(1, index, values)
-
-
-@lru_cache(maxsize=32)
-def _legendre_series(size: int) -> Float[Tensor, "coefficients r"]:
-    """T_k on each panel of [-1, 1] as Legendre polynomials, of which six half-waves need few."""
-    panels = math.ceil(size / HALF_WAVES)
-    t, w = leggauss(LEGENDRE)
-    degrees = np.arange(LEGENDRE)
-    to_series = torch.tensor(legvander(t, LEGENDRE - 1).T * w * (degrees[:, None] + 0.5))
-    low, high = _turns(panels)[:-1, None], _turns(panels)[1:, None]
-    unit = (low + high) / 2 + (high - low) / 2 * torch.tensor(t)
-    return (to_series @ chebyshev(unit.clamp(-1, 1), size)).flatten(0, 1)

@@ -1,49 +1,25 @@
-"""Laws of the input noise xi in g(x) = E f(x + xi)."""
+"""Noise laws: the law of xi in g(x) = E f(x + xi).
 
-from meseta.noise.discrete import Discrete
-from meseta.noise.empirical import Empirical
-from meseta.noise.environment import Environment
-from meseta.noise.independent import Independent
-from meseta.noise.joint import Joint
-from meseta.noise.laplace import Laplace
-from meseta.noise.law import NoiseLaw, OneDimensional
-from meseta.noise.log_normal import LogNormal
-from meseta.noise.mixture import Mixture
-from meseta.noise.normal import Normal
-from meseta.noise.placed import Edge, Placed
-from meseta.noise.placing import resolved
-from meseta.noise.scipy_law import ScipyLaw, from_scipy
-from meseta.noise.shared import Shared
-from meseta.noise.student import StudentT
-from meseta.noise.substitution import Substituted, Substitution
-from meseta.noise.triangular import Triangular
-from meseta.noise.truncated_normal import TruncatedNormal
-from meseta.noise.uniform import Uniform
-from meseta.noise.units import in_units
+The names are loaded with the first one that is used: the laws need torch, their catalogue does not.
+"""
 
-__all__ = [
-    "Discrete",
-    "Edge",
-    "Empirical",
-    "Environment",
-    "Independent",
-    "Joint",
-    "Laplace",
-    "LogNormal",
-    "Mixture",
-    "NoiseLaw",
-    "Normal",
-    "OneDimensional",
-    "Placed",
-    "ScipyLaw",
-    "Shared",
-    "StudentT",
-    "Substituted",
-    "Substitution",
-    "Triangular",
-    "TruncatedNormal",
-    "Uniform",
-    "from_scipy",
-    "in_units",
-    "resolved",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from meseta.noise.catalogue import LAWS as LAWS
+
+if TYPE_CHECKING:
+    from meseta.noise.names import *  # noqa: F403
+
+
+def __getattr__(name: str) -> object:
+    if name == "__all__":
+        return __dir__()
+    if name.startswith("_"):
+        raise AttributeError(f"module 'meseta.noise' has no attribute {name!r}")
+    return getattr(import_module("meseta.noise.names"), name)
+
+
+def __dir__() -> list[str]:
+    names = vars(import_module("meseta.noise.names"))
+    return sorted(["LAWS", *(name for name in names if not name.startswith("_"))])

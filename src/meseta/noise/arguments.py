@@ -1,4 +1,4 @@
-"""The parameters of a law as users pass them, read or refused by name."""
+"""The arguments of a noise law as users pass them: read, or refused by name."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -33,7 +33,7 @@ def read_positive(what: str, value: object) -> float:
 
 
 def as_numbers(values: object) -> Tensor:
-    """Lists, arrays and tables of pandas as a tensor; without dimensions where they are none."""
+    """Lists, arrays and pandas tables as a tensor; anything else as one without dimensions."""
     if isinstance(values, Tensor):
         return values.detach().to(torch.double)
     try:
@@ -56,7 +56,7 @@ def read_numbers(what: str, values: object) -> tuple[float, ...]:
 
 
 def read_weights(what: str, weights: object, num: int) -> tuple[float, ...]:
-    """Weights that sum to 1, from any that are not negative; None: all the same."""
+    """Weights scaled so that they sum to 1; None: equal weights."""
     if weights is None:
         return (1 / num,) * num
     values = read_numbers(what, weights)
@@ -107,7 +107,7 @@ def read_mean(
 def read_width_of_x(
     name: str, width: Width | WidthOfX, mean: Width, relative: bool
 ) -> WidthOfX | None:
-    """The width as a function of x where it is one; refused together with what contradicts it."""
+    """The width if it is a function of x, else None; refuses arguments that contradict it."""
     if not callable(width) or isinstance(width, type):
         return None
     if relative:

@@ -1,4 +1,4 @@
-"""Noise known from measurements: as it came, so it comes again."""
+"""Noise that is known from measurements: the deviations that were measured come again."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,10 +17,10 @@ SPELLED_OUT = 1000
 
 @dataclass(frozen=True, init=False, repr=False)
 class Empirical:
-    """xi is one of the samples, all as likely: errors that were measured, in the units of x.
+    """xi is one of the samples, each as likely: measured deviations, in the units of x.
 
     A list of numbers is the law of one parameter; a table with a row for each sample and a
-    column for each parameter keeps what they have to do with each other.
+    column for each parameter is their joint law.
     """
 
     samples: tuple[float, ...] | tuple[tuple[float, ...], ...]
@@ -66,7 +66,7 @@ class Empirical:
 
     @property
     def covariance_matrix(self) -> Float[Tensor, "d d"]:
-        """Of the law, which is the sample: divided by n."""
+        """The sample is the whole law, so the sum is divided by n, not by n - 1."""
         centred = self.table - self.mean
         return centred.T @ centred / len(centred)
 

@@ -1,4 +1,4 @@
-"""Quantities that vary at deployment but are no part of the design."""
+"""Environment variables: quantities that vary at deployment and are no part of the design."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

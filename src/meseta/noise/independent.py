@@ -1,4 +1,4 @@
-"""A law of its own for each parameter."""
+"""Independent noise: each parameter has its own law."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

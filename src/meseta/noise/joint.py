@@ -1,4 +1,4 @@
-"""Noise of named parameters together: what each has of its own, and what several share."""
+"""The noise of all parameters: the own law of each, and the laws that several share."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ class Joint:
 
     @property
     def marginals(self) -> tuple[NoiseLaw, ...]:
-        """Where both contribute, the law of their sum."""
+        """The law of each coordinate: of a sum, where it has noise of its own and of a part."""
         laws = list(self.own.marginals)
         for dims, law in self.parts:
             for i, marginal in zip(dims, law.marginals, strict=True):
@@ -87,7 +87,7 @@ class Joint:
         return total
 
     def characteristic(self, omega: Float[Tensor, "m d"]) -> Complex[Tensor, " m"]:
-        """The product of all."""
+        """The product of all characteristic functions."""
         values = self.own.characteristic(omega)
         for dims, law in self.parts:
             values = values * law.characteristic(omega[:, list(dims)])

@@ -1,4 +1,4 @@
-"""What every law of the input noise offers, and the checks they share."""
+"""What every noise law offers, and the checks they share."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ class NoiseLaw(Protocol):
     """
 
     def __hash__(self) -> int:
-        """Laws are values, and what is derived from them is kept."""
+        """Laws are values: results that were derived from them are cached by them."""
         ...
 
     @property
@@ -44,7 +44,7 @@ class NoiseLaw(Protocol):
     def covariance_matrix(self) -> Float[Tensor, "d d"]: ...
 
     def in_dimension(self, dimension: int) -> "NoiseLaw":
-        """This law for a design of that many parameters; refuses another number of widths."""
+        """This law for a design of `dimension` parameters; refuses another number of widths."""
         ...
 
     def scaled(self, scale: Float[Tensor, " d"]) -> "NoiseLaw":
@@ -66,7 +66,7 @@ class NoiseLaw(Protocol):
 
 @runtime_checkable
 class OneDimensional(NoiseLaw, Protocol):
-    """A law of one number: a density, point masses, or both.
+    """A noise law of one number: it has a density, point masses, or both.
 
     Normal and Uniform of several parameters have these methods as well but refuse to answer;
     their marginals do.

@@ -29,6 +29,9 @@ class LogNormal(ScalarLaw):
     def __repr__(self) -> str:
         return f"LogNormal({self.sigma})"
 
+    def in_words(self, unit: str) -> str:
+        return f"log-normal, about {100 * self.sigma:.3g} % up or down"
+
     @property
     def logarithm(self) -> Normal:
         """The law of zeta."""

@@ -1,4 +1,4 @@
-"""How far from x a perturbed design ends up, on average and how widely."""
+"""Mean and standard deviation of the noise at a design."""
 
 from jaxtyping import Float
 from torch import Tensor

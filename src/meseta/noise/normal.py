@@ -22,6 +22,7 @@ from meseta.noise.law import (
     wave,
     widths_in_dimension,
 )
+from meseta.noise.words import amount, on_average
 
 Matrix = tuple[tuple[float, ...], ...]
 
@@ -115,7 +116,7 @@ class Normal:
 
     @property
     def standard_deviation(self) -> Float[Tensor, " d"]:
-        """Of each coordinate alone."""
+        """The standard deviation of each coordinate."""
         if self.std is None:
             return self.covariance_matrix.diagonal().sqrt()
         return torch.tensor(self.std, dtype=torch.double).reshape(-1)
@@ -170,7 +171,7 @@ class Normal:
 
     @property
     def atoms(self) -> tuple[Float[Tensor, " a"], Float[Tensor, " a"]]:
-        """Only noise without width has one, at the mean."""
+        """Noise without width has one atom, at the mean; all other has none."""
         _, std = self._single()
         return no_atoms() if std else (self.mean, torch.ones(1, dtype=torch.double))
 
@@ -197,6 +198,16 @@ class Normal:
         common = values - t > 1e-12
         A = sd[:, None] * vectors[:, common] * (values[common] - t).sqrt()
         return Normal(t.sqrt() * self.standard_deviation), A
+
+    def in_words(self, unit: str) -> str:
+        if self.width is not None:
+            return "normal, of a width that depends on the value"
+        if len(self.mean) > 1:
+            widths = ", ".join(f"{std:.3g}" for std in self.standard_deviation.tolist())
+            return f"normal and correlated, standard deviations {widths}"
+        mean, std = self._single()
+        width = amount(std, unit, self.relative)
+        return f"normal, standard deviation {width}{on_average(mean)}"
 
     def _single(self) -> tuple[float, float]:
         return single(self, self.mean), single(self, self.standard_deviation)

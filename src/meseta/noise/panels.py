@@ -1,4 +1,4 @@
-"""Panels on which the density of a law is as good as a polynomial, and integrals over them."""
+"""Panels on which a polynomial stands for the density of a noise law, and integrals over them."""
 
 from functools import lru_cache
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -24,7 +24,7 @@ EPSILON = torch.finfo(torch.double).eps
 
 @runtime_checkable
 class Density(Protocol):
-    """What panels need of a law: less than all of it, since its moments may come from them."""
+    """The part of a law that panels need. Moments are not in it: they may be computed by panels."""
 
     def __hash__(self) -> int: ...
 

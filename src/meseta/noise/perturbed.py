@@ -1,4 +1,4 @@
-"""Draws of what a design becomes in use."""
+"""Draws of the values that a design really has in use."""
 
 import torch
 from jaxtyping import Float

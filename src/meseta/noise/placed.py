@@ -1,4 +1,4 @@
-"""Perturbations that depend on the design: where a value x of a parameter really ends up."""
+"""Noise that depends on the design: the value z(x) that a parameter really has when x is set."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -13,16 +13,17 @@ from torch.autograd.function import once_differentiable
 from meseta.noise.law import OneDimensional, unscented
 from meseta.noise.normal import Normal
 from meseta.noise.sums import Sum
+from meseta.noise.words import law_in_words
 
 Kind = Literal["shift", "relative", "multiply", "width", "replace"]
 Edge = Literal["allow", "clip", "reflect", "truncate"]
 Interval = tuple[float, float]
 
-# Mass of the tails beyond which nobody looks.
+# The mass of the tails that are left out.
 TAIL = 1e-13
-# Of the mass: less inside of a truncated range is no law that anybody has in mind.
+# The least share of the mass that a truncated range must hold; a law with less is a mistake.
 LEAST_INSIDE = 1e-3
-# Of the range: a law whose tails reach no further changes what happens near the ends only.
+# The share of the range up to which the tails of a law only matter near the ends.
 NARROW = 0.2
 TRIES = 2**14  # draws at once until one is inside
 
@@ -47,6 +48,13 @@ class Placed:
     log: bool = False
     offset: float = 0.0
     unit: float = 1.0
+
+    def in_words(self, unit: str) -> str:
+        words = law_in_words(self.law, unit)
+        if self.kind == "replace":
+            return f"environment: {words}"
+        edge = "" if self.edge == "allow" else f", {self.edge} at the ends of the range"
+        return words + edge
 
     @property
     def independent(self) -> bool:
@@ -85,7 +93,7 @@ class Placed:
         return replace(self, offset=self.offset * float(scale), unit=self.unit / float(scale))
 
     def in_units(self, offset: float, width: float) -> "Placed":
-        """The same for (x - offset) / width in place of x."""
+        """This law for (x - offset) / width in place of x."""
         return replace(self, offset=self.offset + self.unit * offset, unit=self.unit * width)
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num 1"]:
@@ -102,7 +110,7 @@ class Placed:
     def sigma_points(
         self, kappa: float = 1.0
     ) -> tuple[Float[Tensor, "points 1"], Float[Tensor, " points"]]:
-        """Around the middle of the range."""
+        """Sigma points of z - x in the middle of the range."""
         return unscented(self.mean, self.covariance_matrix.sqrt(), kappa)
 
     def place(self, x: Float[Tensor, " m"], zeta: Float[Tensor, "#m k"]) -> Float[Tensor, "m k"]:
@@ -117,7 +125,9 @@ class Placed:
     def rule(
         self, x: Float[Tensor, " m"], resolution: int, zone: Interval | None = None
     ) -> tuple[Float[Tensor, "m k"], Float[Tensor, "m k"]]:
-        """Nodes and weights of E h(z(x)), for every x, where h has that many half-waves per zone.
+        """Nodes and weights of E h(z(x)) for every x.
+
+        h has up to `resolution` half-waves in the zone.
 
         Places beyond the zone are left out; without one, tails of 1e-13.
         """
@@ -283,7 +293,7 @@ def _each(width: Callable[[float], float], x: Tensor) -> Tensor:
 
 
 def _reflected(y: Tensor, low: float, high: float) -> Tensor:
-    """Thrown back by the walls, as often as it takes."""
+    """y reflected at low and high until it lies between them."""
     width = high - low
     turn = (y - low).remainder(2 * width)
     return low + torch.where(turn > width, 2 * width - turn, turn)

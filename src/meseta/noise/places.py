@@ -1,4 +1,4 @@
-"""Nodes and weights of where a value ends up: integrals over the density of z(x) itself.
+"""Nodes and weights of z(x), the value that a parameter really has: integrals over its density.
 
 The number of nodes follows how far one looks and how fast the integrand varies there, whatever the
 width of the law: a law a hundred times wider than the zone is as cheap as a narrow one.
@@ -16,7 +16,7 @@ from meseta.noise.panels import Panels, panels
 from meseta.noise.placed import TAIL, Interval, Placed
 
 PANEL = 16  # Gauss-Legendre nodes
-HALF_WAVES = 6  # that many on a panel leave an error of 2e-13
+HALF_WAVES = 6  # of an integrand on one panel; the error is 2e-13
 FOLDS = 64  # reflections from either wall that are followed; what comes from further is even
 STILL = 1e-10  # a law narrower than this, in units of x, is a point
 
@@ -24,7 +24,7 @@ STILL = 1e-10  # a law narrower than this, in units of x, is a point
 def rule(
     placed: Placed, x: Float[Tensor, " m"], resolution: int, zone: Interval | None
 ) -> tuple[Float[Tensor, "m k"], Float[Tensor, "m k"]]:
-    """Nodes and weights of E h(z(x)), for every x, where h has that many half-waves per zone."""
+    """Nodes and weights of E h(z(x)); h has up to `resolution` half-waves in the zone."""
     atoms, masses = placed.law.atoms
     parts = [_points(placed, x, atoms[None], masses.expand(len(x), -1))]
     continuous = 1 - float(masses.sum())

@@ -1,4 +1,4 @@
-"""From what users say about the noise of a parameter to where its values end up."""
+"""Places a noise law on the range of its parameter."""
 
 from collections.abc import Callable
 
@@ -12,7 +12,7 @@ from meseta.noise.law import NoiseLaw, OneDimensional, depends_on_x
 from meseta.noise.normal import Normal
 from meseta.noise.placed import LEAST_INSIDE, Edge, Kind, Placed
 
-# Of the mass: what may fall where a logarithmic scale has no values, and is cut off.
+# The share of the mass that may fall below 0 on a logarithmic scale; it is cut off.
 NEGLIGIBLE = 1e-6
 
 

@@ -1,4 +1,4 @@
-"""Frozen distributions of scipy.stats as laws of the input noise."""
+"""Frozen distributions of scipy.stats as noise laws."""
 
 import math
 import sys
@@ -190,7 +190,7 @@ def read_law(what: str, law: LawLike) -> NoiseLaw:
 
 
 def as_law(law: LawLike) -> object:
-    """A frozen distribution as a law; anything else as it came."""
+    """The law of a frozen distribution; anything else is returned unchanged."""
     if "scipy.stats" not in sys.modules:  # loading it takes long, and nobody has used it
         return law
     from scipy import stats
@@ -241,7 +241,7 @@ def _where(mass_beyond: Callable[[float], float], start: float, step: float, tai
 
 
 def _arguments(distribution: Any) -> dict[str, Any]:
-    """Parameters by name."""
+    """The parameters of a frozen distribution by name."""
     shapes = distribution.dist.shapes
     names = [*(shapes.split(", ") if shapes else []), "loc", "scale"]
     given = {**dict(zip(names, distribution.args, strict=False)), **distribution.kwds}

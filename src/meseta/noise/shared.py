@@ -71,7 +71,7 @@ class Shared:
         return self.law.sample(num, generator) * self._loads
 
     def characteristic(self, omega: Float[Tensor, "m d"]) -> Complex[Tensor, " m"]:
-        """That of s at omega' loads."""
+        """The characteristic function of s at omega' loads."""
         return self.law.characteristic((omega @ self._loads)[:, None])
 
     def sigma_points(

@@ -1,4 +1,4 @@
-"""Categories that may be taken for one another."""
+"""Choices of a category that may be mistaken for each other."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ else:  # at run time it is read by hand, so that a mistake is named
 
 @dataclass(frozen=True, init=False)
 class Substitution:
-    """With this probability another choice of a category is carried out than was asked for.
+    """The probability that another choice of a category is carried out than the one asked for.
 
     One number: each of the other choices is equally likely. A matrix: row i has the probabilities
     of what is carried out when choice i was asked for, and sums to 1.
@@ -76,13 +76,19 @@ class Substituted:
     choices: Matrix
     matrix: Matrix
 
+    def in_words(self, unit: str) -> str:
+        rows = torch.tensor(self.matrix, dtype=torch.double)
+        if bool((rows == rows[0]).all()):
+            return "environment: a choice that nobody makes"
+        return f"another choice with probability {float(1 - rows.diagonal().mean()):.3g}"
+
     @property
     def independent(self) -> bool:
         return False
 
     @property
     def marginals(self) -> tuple[Normal, ...]:
-        """Columns of a category have nothing added to them."""
+        """Normal(0) for each column: nothing is added to the columns of a category."""
         return (Normal(0.0),) * len(self.choices[0])
 
     @property
@@ -100,7 +106,7 @@ class Substituted:
         return self.in_units(torch.zeros_like(scale), 1 / scale)
 
     def in_units(self, offset: Float[Tensor, " d"], width: Float[Tensor, " d"]) -> "Substituted":
-        """The same for (x - offset) / width in place of x."""
+        """This law for (x - offset) / width in place of x."""
         rows = (torch.tensor(self.choices, dtype=torch.double) - offset) / width
         return Substituted(tuple(tuple(row) for row in rows.tolist()), self.matrix)
 
@@ -118,7 +124,7 @@ class Substituted:
         return self.sample_at(first, generator) - first
 
     def characteristic(self, omega: Float[Tensor, "m d"]) -> Complex[Tensor, " m"]:
-        """Nothing is added to x, so that of 0."""
+        """Nothing is added to x: the characteristic function of 0."""
         return torch.ones(len(omega), dtype=torch.cdouble)
 
     def sigma_points(

@@ -53,7 +53,7 @@ class Sum:
         return torch.stack([law.sample(num, generator) for law in self.laws]).sum(0)
 
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
-        """The product of all."""
+        """The product of all characteristic functions."""
         return torch.stack([law.characteristic(omega) for law in self.laws]).prod(0)
 
     def sigma_points(

@@ -1,6 +1,7 @@
-"""What a law of several parameters is made of: independent terms, each of a simple kind."""
+"""A noise law of several parameters as a sum of independent terms of simple kinds."""
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import torch
 from jaxtyping import Float
@@ -25,8 +26,9 @@ class Terms:
     clouds: list[tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]] = field(default_factory=list)
 
 
+@lru_cache(maxsize=64)
 def terms(law: NoiseLaw) -> Terms:
-    """The terms of a law whose coordinates may depend on each other."""
+    """The terms of a law whose coordinates may depend on each other; kept, laws being values."""
     d = len(law.mean)
     found = Terms(torch.zeros(d, dtype=torch.double), torch.zeros(d, d, dtype=torch.double))
     _add(found, law, torch.eye(d, dtype=torch.double))

@@ -65,14 +65,14 @@ class Triangular(ScalarLaw):
         return Triangular(low=low, high=high, mode=factor * self.mode)
 
     def sample(self, num: int, generator: torch.Generator) -> Float[Tensor, "num 1"]:
-        """On either side of the mode, as often as the side is long, 1 - sqrt(u) of the way out."""
+        """Draws a side of the mode by its length, and then 1 - sqrt(u) of that side."""
         side, u = torch.rand(2, num, 1, generator=generator, dtype=torch.double)
         left, right = self.mode - self.low, self.high - self.mode
         length = torch.where(side * (left + right) < left, -left, right)
         return self.mode + length * (1 - u.sqrt())
 
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
-        """Each side of the mode is a ramp, and weighs as much as it is long."""
+        """The two sides of the mode are ramps; their weights are their lengths."""
         t = omega[:, 0]
         left, right = self.mode - self.low, self.high - self.mode
         sides = left * _ramp(-left * t) + right * _ramp(right * t)
@@ -90,7 +90,7 @@ class Triangular(ScalarLaw):
         return torch.where(xi < self.mode, rising, falling)
 
     def _height(self, xi: Tensor) -> tuple[Tensor, Tensor]:
-        """Both sides of the triangle as lines, 1 at the mode; one without length is a step."""
+        """The sides of the triangle as lines, 1 at the mode; a side without length is a step."""
         left, right = self.mode - self.low, self.high - self.mode
         below = (xi - self.low) / left if left else (xi >= self.low).to(xi.dtype)
         above = (self.high - xi) / right if right else (xi <= self.high).to(xi.dtype)

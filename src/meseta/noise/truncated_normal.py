@@ -16,10 +16,11 @@ from meseta.noise.arguments import Number, read_positive
 from meseta.noise.law import wave
 from meseta.noise.panels import Panels, composite, panels, wave_over_panels
 from meseta.noise.scalar import ScalarLaw
+from meseta.noise.words import amount
 
 ROOT = math.sqrt(math.pi / 2)
 LOG_ROOT = math.log(2 * math.pi) / 2
-# beyond so many standard deviations a window has too few digits left for its own width
+# standard deviations beyond which a window has too few digits left for its own width
 FARTHEST = 1e4
 Array = Float64[np.ndarray, " n"]
 
@@ -58,6 +59,10 @@ class TruncatedNormal(ScalarLaw):
         mean = f", mean={self.bias}" if self.bias else ""
         return f"TruncatedNormal({self.std}, {low}, {high}{mean})"
 
+    def in_words(self, unit: str) -> str:
+        limits = f"{self.low:.4g} and {amount(self.high, unit)}"
+        return f"normal, standard deviation {amount(self.std, unit)}, cut off at {limits}"
+
     @cached_property
     def _window(self) -> tuple[float, float, float]:
         """Both ends in standard deviations, and the point between them that is nearest to 0."""
@@ -74,7 +79,7 @@ class TruncatedNormal(ScalarLaw):
 
     @cached_property
     def _log_mass(self) -> float:
-        """Of the Normal law between low and high."""
+        """Mean and variance of the Normal law between low and high."""
         return math.log(self._mass) - self._window[2] ** 2 / 2 - LOG_ROOT
 
     @cached_property
@@ -112,7 +117,7 @@ class TruncatedNormal(ScalarLaw):
         return (self.bias + flip * self.std * t).clamp(self.low, self.high)
 
     def characteristic(self, omega: Float[Tensor, "m 1"]) -> Complex[Tensor, " m"]:
-        """By the complex error function; on one panel where the window is narrow."""
+        """Uses the complex error function; an integral over one panel if the window is narrow."""
         alpha, beta, r = self._window
         if _narrow(np.array([alpha]), np.array([beta])).all():
             ends = torch.tensor([self.low, self.high], dtype=torch.double)

@@ -18,6 +18,7 @@ from meseta.noise.law import (
     wave,
     widths_in_dimension,
 )
+from meseta.noise.words import amount, on_average
 
 
 @dataclass(frozen=True, init=False)
@@ -134,7 +135,7 @@ class Uniform:
 
     @property
     def atoms(self) -> tuple[Float[Tensor, " a"], Float[Tensor, " a"]]:
-        """Only noise without width has one, at the mean."""
+        """Noise without width has one atom, at the mean; all other has none."""
         low, high = self._ends()
         return no_atoms() if low < high else (self.mean, torch.ones(1, dtype=torch.double))
 
@@ -145,6 +146,14 @@ class Uniform:
 
     def interval(self, tail: float) -> tuple[float, float]:
         return self._ends()
+
+    def in_words(self, unit: str) -> str:
+        if self.width is not None:
+            return "uniform, of a width that depends on the value"
+        if len(self.mean) > 1:
+            return f"uniform, ± {', '.join(f'{half:.3g}' for half in self.half_widths.tolist())}"
+        mean, half_width = single(self, self.mean), single(self, self.half_widths)
+        return f"uniform, ± {amount(half_width, unit, self.relative)}{on_average(mean)}"
 
     def _ends(self) -> tuple[float, float]:
         mean, half_width = single(self, self.mean), single(self, self.half_widths)

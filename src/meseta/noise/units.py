@@ -1,4 +1,4 @@
-"""Laws in other units of x."""
+"""Noise laws in other units of x."""
 
 from jaxtyping import Float
 from torch import Tensor
@@ -11,7 +11,7 @@ from meseta.noise.substitution import Substituted
 
 
 def in_units(law: NoiseLaw, offset: Float[Tensor, " d"], width: Float[Tensor, " d"]) -> NoiseLaw:
-    """The same law for (x - offset) / width in place of x.
+    """The law for (x - offset) / width in place of x.
 
     A perturbation that is added to x only scales; one that depends on x has to know where x is.
     """

@@ -1,4 +1,4 @@
-"""The same noise, wider or narrower in one column: what another tolerance would mean."""
+"""Noise that is wider or narrower in one column: what another tolerance would mean."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,10 +16,10 @@ from meseta.noise.uniform import Uniform
 
 
 def widened(law: NoiseLaw, column: int, factor: float) -> NoiseLaw:
-    """All deviations of that column times `factor`, a bias included; 0: none.
+    """The law with all deviations of one column times `factor`, a bias included; 0: no noise.
 
-    The law of a whole design, as `resolved` gives it. A choice is confused that many times as
-    often, or always at most; what a parameter shares with others is scaled for it alone.
+    `law` is that of a whole design, as `resolved` gives it. The probability of a mistaken choice is
+    multiplied by `factor`, up to 1. What a parameter shares with others is scaled for it alone.
     """
     if isinstance(law, Substituted):
         return _confused(law, factor)
@@ -46,7 +46,7 @@ def widened(law: NoiseLaw, column: int, factor: float) -> NoiseLaw:
 
 
 def _alone(law: NoiseLaw, factor: float) -> NoiseLaw:
-    """Of one column."""
+    """The law of one column with all deviations times `factor`."""
     if isinstance(law, Placed):
         if law.kind == "replace":
             raise ValueError("an environment variable has no tolerance that could be widened")
@@ -75,7 +75,7 @@ def _alone(law: NoiseLaw, factor: float) -> NoiseLaw:
 
 
 def _confused(law: Substituted, factor: float) -> Substituted:
-    """matrix + (factor - 1) (matrix - identity), as far as that has no negative probability."""
+    """identity + factor (matrix - identity), each row with a factor that keeps it positive."""
     matrix = torch.tensor(law.matrix, dtype=torch.double)
     same = torch.eye(len(matrix), dtype=torch.double)
     other = (1 - matrix.diagonal())[:, None]
@@ -85,7 +85,7 @@ def _confused(law: Substituted, factor: float) -> Substituted:
 
 
 class _Times:
-    """A width that is a function of x, times a number; equal where both are."""
+    """A width that is a function of x, times a number. Two are equal if function and number are."""
 
     def __init__(self, width: Callable[[float], float], factor: float) -> None:
         self.width, self.factor = width, factor

@@ -3,55 +3,43 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args, overload
+from typing import TYPE_CHECKING, Unpack, overload
 
 import torch
-from botorch.models import SingleTaskGP
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.acquisition.methods import DEFAULT_METHOD
-from meseta.boundary import read_count, read_number, read_value, unknown
-from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
+from meseta.boundary import SEEDS, read_count, read_value
+from meseta.gp.fit import Hyperparameters, fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
 from meseta.optimizer.deviations import deviations
+from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import columns, history
-from meseta.optimizer.recommend import Optimum
-from meseta.optimizer.recommend import nominal as nominal_optimum
-from meseta.optimizer.recommend import recommend as robust_optimum
+from meseta.optimizer.recommend import nominal_optimum, robust_optimum
 from meseta.optimizer.record import Origin, Recommendation, Record, Trial
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
-from meseta.optimizer.suggest import SuggestInfo, suggest
+from meseta.optimizer.settings import Direction, OptimizerKeywords, Settings, read_settings
+from meseta.optimizer.suggest import SuggestInfo, stream_of, suggest
 from meseta.space.environments import Environments
-from meseta.space.initial import Initial, read_initial, spread_points
-from meseta.space.named_noise import NamedEdge, NamedNoise, read_environment, read_noise
+from meseta.space.initial import read_initial, spread_points
+from meseta.space.named_noise import read_environment, read_noise
 from meseta.space.parameter import Value
 from meseta.space.space import Design, Params, Ranges, Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Direction = Literal["maximize", "minimize"]
 # Points that differ by less, in shares of the ranges, are the same experiment.
 SAME = 1e-4
 # A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
 # typed or carried out.
 RECOGNISED = 1e-2
-SEEDS = 2**63 - 1  # as many as random generators take
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
 BLOCK = 128  # points of the sequence that are computed in one go
-
-
-class Fitted(NamedTuple):
-    """What the values told so far say; of -f where f is minimised."""
-
-    model: SingleTaskGP
-    info: FitInfo
-    posterior: RobustPosterior
 
 
 class Optimizer:
@@ -63,55 +51,27 @@ class Optimizer:
     Args:
         space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`; `Float` has a logarithmic
             scale or steps, `Int` whole numbers, `Categorical` choices.
-        noise: What perturbs a design: a law for each parameter that is perturbed,
-            `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing. A tuple of names
-            has a joint law; `Environment` marks a quantity that is no part of the design.
-        edge: What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
-            "reflect" or "truncate"; one for all parameters, or a dict.
-        direction: "maximize" or "minimize".
-        method: One of `meseta.acquisition.methods.names()`.
-        options: Of the method, as a dict.
-        seed: Of everything random.
-        num_initial: How many points are asked for or told before the model takes over; None: 3,
-            5, 10 for one, two, three parameters, and 2 d + 4 for d parameters beyond.
-        initial: How these are spread, "sobol" or "uniform"; or a list of points. These are all
-            asked for first, and followed by Sobol points if num_initial is larger.
-        prior: Of the lengthscales, see `fit_surrogate`.
-        noise_variance: Of the observations of f; None: inferred.
+        settings: None: the defaults.
+        keywords: The settings that differ from these: noise, edge, direction, method, options,
+            kernel, prior, noise_variance, seed, num_initial, initial. See `Settings`.
     """
 
     def __init__(
         self,
         space: Space | Ranges,
-        noise: NamedNoise | None = None,
         *,
-        edge: NamedEdge = "allow",
-        direction: Direction = "maximize",
-        method: str = DEFAULT_METHOD,
-        options: object = None,
-        seed: int = 0,
-        num_initial: int | None = None,
-        initial: Initial = "sobol",
-        prior: Prior = "default",
-        noise_variance: float | int | None = None,
+        settings: Settings | None = None,
+        **keywords: Unpack[OptimizerKeywords],
     ) -> None:
-        for what, name, known in (
-            ("direction", direction, get_args(Direction)),
-            ("prior", prior, get_args(Prior)),
-        ):
-            if name not in known:
-                raise ValueError(unknown(what, name, known))
+        chosen = read_settings(settings, keywords, OptimizerKeywords)
+        self.settings = chosen
         self.space = space if isinstance(space, Space) else Space(space)
         columns(self.space)  # refuses names that clash
-        self.noise = read_noise(noise, self.space, edge)
-        self.environments = Environments(self.space, read_environment(noise, self.space))
-        self.direction: Direction = direction
-        self.method = method
-        self.options = methods.checked_options(method, options)
-        self.seed = read_count("seed", seed, least=0, most=SEEDS)
-        self.initial = read_initial(initial, num_initial, self.space)
-        self.prior: Prior = prior
-        self.noise_variance = _read_variance(noise_variance)
+        self.noise = read_noise(chosen.noise, self.space, chosen.edge)
+        self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
+        self.options = methods.checked_options(chosen.method, chosen.options)
+        self.seed = chosen.drawn_seed()
+        self.initial = read_initial(chosen.initial, chosen.num_initial, self.environments)
         self.info: SuggestInfo | None = None  # behind the last point of the method
         self._record = Record()
         self._rows = Rows(self.space)
@@ -124,6 +84,14 @@ class Optimizer:
             f"<Optimizer: {self.direction} over {', '.join(self.space.names)} by {self.method}, "
             f"{self._progress()}>"
         )
+
+    @property
+    def direction(self) -> Direction:
+        return self.settings.direction
+
+    @property
+    def method(self) -> str:
+        return self.settings.method
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -147,12 +115,12 @@ class Optimizer:
 
     @property
     def posterior(self) -> RobustPosterior:
-        """Of f and g given the values told so far; of -f and -g where f is minimised."""
+        """The posterior of f and g given the values told so far; of -f and -g in a minimisation."""
         return self.fitted.posterior
 
     @property
     def law(self) -> NoiseLaw:
-        """Of the noise of all columns, placed on the box of the designs."""
+        """The noise law of all columns, placed on the box of the designs."""
         return resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
 
     @property
@@ -164,16 +132,17 @@ class Optimizer:
                     f"there is no value yet to go by ({self._progress()}); "
                     "tell the value of at least one point first"
                 )
+            law = self.law
             model, info = fit_surrogate(
                 *self._data(),
-                self.space.bounds,
-                self.noise,
-                prior=self.prior,
-                noise_variance=self.noise_variance,
+                self.space.cube.bounds,
+                in_cube(law, self.space),
+                kernel=self.settings.kernel,
+                prior=self.settings.prior,
+                noise_variance=self.settings.noise_variance,
                 previous=self._previous,
             )
-            posterior = RobustPosterior.from_model(model, self.noise, self.space.bounds)
-            self._fitted = Fitted(model, info, posterior)
+            self._fitted = Fitted(self.space, law, model, info)
         return self._fitted
 
     @overload
@@ -247,24 +216,22 @@ class Optimizer:
 
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""
-        optimum = robust_optimum(
-            self.fitted.posterior,
-            self.space.domain,
+        x = robust_optimum(
+            self.fitted.core,
+            self.space.cube,
             method=self.method,
             options=self.options,
             seed=self.seed,
             held=self.environments.typical(),
         )
-        best = self._in_user_sign(optimum)
+        best = self._valued(x)
         self._record = self._record.with_best(best)
         return replace(best, params=dict(best.params))
 
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
-        posterior, held = self.fitted.posterior, self.environments.typical()
-        return self._in_user_sign(
-            nominal_optimum(posterior, self.space.domain, seed=self.seed, held=held)
-        )
+        core, held = self.fitted.core, self.environments.typical()
+        return self._valued(nominal_optimum(core, self.space.cube, seed=self.seed, held=held))
 
     def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
         """What a design becomes in use, n times: to evaluate it as it will be.
@@ -296,8 +263,11 @@ class Optimizer:
         if not self.initial.given:
             return []
 
+        # what cannot be set is not what was asked for
+        settable = [n for n in self.space.names if n not in self.environments.observed]
+
         def values(params: Design) -> tuple[Value, ...]:
-            return tuple(params[name] for name in self.space.names)
+            return tuple(params[name] for name in settable)
 
         # a point that was carried out otherwise was asked for all the same
         known = {values(trial.planned or trial.params) for trial in self._record.trials}
@@ -306,7 +276,7 @@ class Optimizer:
         return [params for key, params in left.items() if key not in known]
 
     def _next(self, early: int) -> tuple[list[Design], Origin]:
-        """So many points that are spread over the box; none: one point of the method."""
+        """The next `early` points that fill the box; if that is none, one point of the method."""
         if early <= 0:
             params = self._suggest()
             if self._is_apart(params, self._points(self._record.busy)):
@@ -323,7 +293,7 @@ class Optimizer:
         designs: list[Design] = []
         for index in range(len(trials), len(trials) + num):
             params = self._free_point(index, busy, known)
-            row = torch.tensor(self.space.to_columns(params), dtype=torch.double)
+            row = self.space.to_cube(params)
             busy.add(row)
             known.add(row)
             designs.append(params)
@@ -333,7 +303,7 @@ class Optimizer:
         other: Design | None = None
         for params in self._sequence(index):
             if self._is_apart(params, busy.rows):
-                if not self.space.domain.discrete or self._is_apart(params, known.rows):
+                if not self.space.cube.discrete or self._is_apart(params, known.rows):
                     return params
                 other = other or params
         return other or params
@@ -341,10 +311,10 @@ class Optimizer:
     def _sequence(self, first: int) -> Iterator[Design]:
         """Points spread over the box from number `first` on; then all designs, if these are few."""
         for index in range(first, first + ATTEMPTS):
-            yield self.space.to_params(self._spread_point(index))
-        domain = self.space.domain
-        if domain.finite and domain.combinations <= ATTEMPTS:
-            yield from map(self.space.to_params, domain.every())
+            yield self.space.from_cube(self._spread_point(index))
+        cube = self.space.cube
+        if cube.finite and cube.combinations <= ATTEMPTS:
+            yield from map(self.space.from_cube, cube.every())
 
     def _spread_point(self, index: int) -> Float[Tensor, " d"]:
         """Point number `index` of the sequence; a block of it is kept."""
@@ -355,30 +325,28 @@ class Optimizer:
         return self._block[1][place]
 
     def _suggest(self) -> Design:
-        busy, domain, fitted = self._points(self._record.busy), self.space.domain, None
-        if methods.get(self.method).prepare is not None:
-            model, info, _ = self.fitted
-            fitted = model, info
-            # Only here, and not where a fit is made: so a fit starts from the same
-            # hyper-parameters whether or not somebody asked for a recommendation before.
-            self._previous = info.hyperparameters
-        generator = torch.Generator().manual_seed(self.seed + len(self._record.trials))
-        x, self.info = suggest(
-            *self._data(),
-            domain,
-            self.noise,
-            method=self.method,
-            options=self.options,
-            seed=self.seed,
-            X_pending=busy if len(busy) else None,
-            prior=self.prior,
-            noise_variance=self.noise_variance,
-            fitted=fitted,
-            held=self.environments.drawn(generator),
-        )
-        return self.space.to_params(domain.snap(x))
+        """The next point of the method."""
+        cube, number = self.space.cube, len(self._record.trials)
+        generator = torch.Generator().manual_seed(self.seed + number)
+        held = self.environments.drawn(generator)
+        prepare = methods.prepare(self.method, self.options)
+        if prepare is None:
+            self.info = SuggestInfo()
+            x = cube.sobol_sequence(number, 1, self.seed)[0]
+            return self.space.from_cube(x if held is None else held.put(x))
+        fitted, pending = self.fitted, self._points(self._record.busy)
+        # Only here, and not where a fit is made: so a fit starts from the same
+        # hyper-parameters whether or not somebody asked for a recommendation before.
+        self._previous = fitted.info.hyperparameters
+        stream = stream_of(self.seed, number)
+        x, prepared, maximize = suggest(fitted.core, cube, prepare, stream, pending, held)
+        recorded = prepared.info.raw(fitted.posterior.units)
+        error = fitted.core.kernel.error
+        self.info = SuggestInfo(fitted.info, prepared, recorded, error, maximize)
+        return self.space.from_cube(x)
 
     def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
+        """Rows of the unit cube, and what is maximised there."""
         complete = self._record.complete
         values = [self._flip(trial.value) for trial in complete if trial.value is not None]
         return self._points(complete), torch.tensor(values, dtype=torch.double)
@@ -411,18 +379,18 @@ class Optimizer:
 
     def _distances(self, rows: Float[Tensor, "n d"], params: Design) -> Float[Tensor, " n"]:
         """From each row: the largest difference in what can be set, see `Space.apart`."""
-        x = torch.tensor(self.space.to_columns(params), dtype=torch.double)
-        apart = self.space.apart(rows, x)
+        apart = self.space.apart(rows, self.space.to_cube(params))
         return apart.masked_fill(~self.environments.settable, 0.0).amax(-1)
 
-    def _in_user_sign(self, optimum: Optimum) -> Recommendation:
-        params = self.space.to_params(optimum.x)
+    def _valued(self, x: Float[Tensor, " d"]) -> Recommendation:
+        """The design at a row of the unit cube, with what the model expects of it."""
+        moments = self.fitted.posterior.joint(self.space.columns(x)[None])
         return Recommendation(
-            self.environments.without(params, tuple(self.environments.variables)),
-            self._flip(optimum.mean),
-            optimum.std,
-            self._flip(optimum.nominal_mean),
-            optimum.nominal_std,
+            self.environments.without(self.space.from_cube(x), tuple(self.environments.variables)),
+            self._flip(float(moments.m_g)),
+            float(moments.v_g.sqrt()),
+            self._flip(float(moments.m_f)),
+            float(moments.v_f.sqrt()),
         )
 
     def _flip(self, value: float) -> float:
@@ -434,13 +402,3 @@ class Optimizer:
         return ", ".join(
             f"{states.count(state)} {state}" for state in ("complete", "pending", "failed")
         )
-
-
-def _read_variance(noise_variance: float | int | None) -> float | None:
-    if noise_variance is None:
-        return None
-    remedy = "leave it out to have it inferred"
-    variance = read_number("noise_variance", noise_variance, remedy)
-    if variance < 0:
-        raise ValueError(f"noise_variance must not be negative, got {noise_variance!r}; {remedy}")
-    return variance

@@ -57,7 +57,7 @@ def _best(best: Recommendation | None, num: int) -> list[Value]:
 
 
 def _types(space: Space) -> dict[str, str]:
-    """Of each column; whole numbers that may be missing are nullable."""
+    """The type of each column; whole numbers that may be missing are nullable."""
     types = dict.fromkeys(columns(space), "float")
     types["state"] = "str"
     for name, parameter in space.items():

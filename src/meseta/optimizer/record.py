@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from meseta.space.space import Design
+from meseta.space.parameter import Design
 
 State = Literal["pending", "complete", "failed"]
 # Who chose the point: the user as an initial one, the sequence that fills the box, the method;
@@ -20,7 +20,7 @@ class Trial:
     params: Design
     value: float | None
     state: State
-    origin: Origin
+    origin: Origin | None  # None: not known, in a study of another tool
     error: str | None = None  # why it failed, where that is known
     planned: Design | None = None  # what was asked for, where it was carried out otherwise
 

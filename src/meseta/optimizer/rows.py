@@ -1,4 +1,4 @@
-"""Trials as rows of columns, each computed once."""
+"""Trials as rows of the unit cube, each computed once."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from meseta.space.space import Design, Space
 
 
 class Rows:
-    """A memory of the columns of trials, so that a step does not convert all of them again.
+    """A memory of the rows of trials, so that a step does not convert all of them again.
 
     A row belongs to the params that a trial has; a trial that was carried out otherwise gets a new
     one.
@@ -27,7 +27,7 @@ class Rows:
         self._make_room(trials[-1].number + 1 if trials else 0)
         known = self._params
         for trial in [trial for trial in trials if known[trial.number] is not trial.params]:
-            row = torch.tensor(self.space.to_columns(trial.params), dtype=torch.double)
+            row = self.space.to_cube(trial.params)
             known[trial.number], self._rows[trial.number] = trial.params, row
         return self._rows[[trial.number for trial in trials]]
 

@@ -1,19 +1,17 @@
-"""One pure iteration: observations in, the next point out."""
+"""One pure iteration in the unit cube: a posterior in, the next point out."""
 
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from botorch.models import SingleTaskGP
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.acquisition import methods
 from meseta.acquisition.argmax import MaximizeInfo, maximize_acquisition
-from meseta.acquisition.prepared import RobustAcquisition
-from meseta.gp.fit import FitInfo, Hyperparameters, Prior, check_data, fit_surrogate
-from meseta.noise import NoiseLaw
-from meseta.space.domain import Domain, Held, checked_domain
+from meseta.acquisition.prepared import Info, Prepare, Prepared
+from meseta.gp.fit import FitInfo
+from meseta.gp.joint import JointPosterior
+from meseta.space.domain import Domain, Held
 
 
 class SuggestInfo(NamedTuple):
@@ -22,78 +20,55 @@ class SuggestInfo(NamedTuple):
     A method without a model (sobol) has only None here.
     """
 
-    model: SingleTaskGP | None = None
     fit: FitInfo | None = None
-    acquisition: RobustAcquisition | None = None
+    acquisition: Prepared | None = None  # a function of rows of the unit cube
+    recorded: Info | None = None  # by the method about itself, in the units of y
     smoothing_error: float | None = None  # of covariances of g, over the prior variance
     maximize: MaximizeInfo | None = None
 
 
 def suggest(
-    X: Tensor,
-    y: Tensor,
-    bounds: Tensor | Domain,
-    noise: NoiseLaw,
-    *,
-    method: str = methods.DEFAULT_METHOD,
-    options: object = None,
-    seed: int = 0,
-    X_pending: Tensor | None = None,
-    prior: Prior = "default",
-    noise_variance: float | None = None,
-    previous: Hyperparameters | None = None,
-    fitted: tuple[SingleTaskGP, FitInfo | None] | None = None,
+    posterior: JointPosterior,
+    domain: Domain,
+    prepare: Prepare,
+    stream: int,
+    pending: Float[Tensor, "p d"] | None = None,
     held: Held | None = None,
-) -> tuple[Float[Tensor, " d"], SuggestInfo]:
-    """The point that a method would evaluate next, given y = f(X) + noise; all in raw units.
-
-    Maximises: negate y to minimise.
+) -> tuple[Float[Tensor, " d"], Prepared, MaximizeInfo]:
+    """The point that a method would evaluate next; everything in the units of the posterior.
 
     Args:
-        X: Where f was evaluated, (n, d).
-        y: What came out, (n,).
-        bounds: The box, (2, d); or a Domain, where parts of it are discrete.
-        noise: The law of xi.
-        method: A name from `meseta.acquisition.methods`.
-        options: Of the method, as a dictionary, such as {"num_max_values": 3}.
-        seed: Of the whole run: each iteration draws from a stream of its own.
-        X_pending: Points under evaluation, (p, d).
-        prior: Of the lengthscales, see `fit_surrogate`.
-        noise_variance: Of the observations; None: inferred.
-        previous: Hyper-parameters of an earlier iteration (`info.fit.hyperparameters`), from
-            which the fit starts.
-        fitted: What `fit_surrogate` returned for these data, or a model of your own and None; if
-            given, nothing is fitted.
-        held: Columns that cannot be chosen, and what they are expected to be, in raw units.
+        posterior: The posterior of f and g given the values so far.
+        domain: The designs.
+        prepare: The method, see `meseta.methods.prepare`.
+        stream: Seeds everything random.
+        pending: Points under evaluation. They count as observed, with their mean as their value.
+        held: Columns that cannot be chosen, and what they are expected to be.
     """
-    check_data(X, y)
-    domain = checked_domain(bounds, X.shape[1])
-    prepare = methods.prepare(method, options)
-    number = len(X) + (0 if X_pending is None else len(X_pending))
-    if prepare is None:
-        x = domain.sobol_sequence(number, 1, seed)[0]
-        return x if held is None else held.put(x), SuggestInfo()
-    if fitted is None:
-        fitted = fit_surrogate(
-            X,
-            y,
-            domain.bounds,
-            noise,
-            prior=prior,
-            noise_variance=noise_variance,
-            previous=previous,
-        )
-    model, fit = fitted
-    stream = int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)
-    acquisition = RobustAcquisition(model, noise, domain, prepare, X_pending, stream)
-    generator = torch.Generator().manual_seed(stream)
-    x, maximize = maximize_acquisition(
-        acquisition if held is None else lambda X: acquisition(held.put(X)),
+    prepared = prepare_method(posterior, domain, prepare, stream, pending)
+    x, info = maximize_acquisition(
+        prepared.value if held is None else lambda x: prepared.value(held.put(x)),
         domain,
-        generator,
-        acquisition.starts,
-        acquisition.robust.lengthscale,
+        torch.Generator().manual_seed(stream),
+        prepared.starts,
+        posterior.kernel.kernel.lengthscale,
     )
-    x = x if held is None else held.put(x)
-    error = acquisition.robust.core.kernel.error
-    return x, SuggestInfo(model, fit, acquisition, error, maximize)
+    return x if held is None else held.put(x), prepared, info
+
+
+def prepare_method(
+    posterior: JointPosterior,
+    domain: Domain,
+    prepare: Prepare,
+    stream: int,
+    pending: Float[Tensor, "p d"] | None = None,
+) -> Prepared:
+    """The acquisition function of a method, pending points included."""
+    if pending is not None and len(pending):
+        posterior = posterior.with_observations(pending)
+    return prepare(posterior, domain, torch.Generator().manual_seed(stream))
+
+
+def stream_of(seed: int, number: int) -> int:
+    """The seed of one iteration, which draws from a stream of its own."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0] >> 1)

@@ -1,4 +1,4 @@
-"""Reports: one HTML file that shows why the robust design wins; to open, print and hand on.
+"""Reports: one HTML file that shows the robust optimum and why it is better; open it or print it.
 
 meseta.report.for_optimizer(optimizer, unit="N").save("report.html")
 """
@@ -18,13 +18,13 @@ __all__ = ["Page", "for_optimizer"]
 
 @dataclass(frozen=True)
 class Page:
-    """A report: its numbers, and the page that shows them."""
+    """A report: its numbers and the page that shows them."""
 
     report: Report
 
     @property
     def html(self) -> str:
-        """The whole page, which needs nothing else."""
+        """The whole page; it needs no other file."""
         from meseta.report import page
 
         return page.html(self.report)
@@ -33,8 +33,8 @@ class Page:
         """Write the page to a file, and return its path.
 
         Args:
-            path: Of the file. An older report is overwritten.
-            force: Overwrite also a file that is not a report.
+            path: The file. An older report is overwritten.
+            force: Also overwrite a file that is not a report.
         """
         from meseta.report import page
 
@@ -44,17 +44,17 @@ class Page:
         return f"<report: {self.report.terms.title}, {self.report.complete} evaluations>"
 
     def _repr_html_(self) -> str:
-        """In a notebook: in a frame, so that its style does not touch the rest."""
+        """The page in a frame, so that its style does not change the rest of a notebook."""
         frame = '<iframe style="width: 100%; height: 48rem; border: 0" srcdoc="{}"></iframe>'
         return frame.format(html.escape(self.html))
 
 
 def for_optimizer(optimizer: Optimizer, **words: Unpack[Words]) -> Page:
-    """Of an optimizer, whatever it has been told so far.
+    """Returns the report of an optimizer, with all that it has been told so far.
 
     Args:
-        optimizer: With ask and tell, or `result.optimizer`.
-        words: title, value (what is measured) and its unit, units and notes (by parameter), a note
-            on the whole, and at_least and at_most: limits that the value has to meet.
+        optimizer: An optimizer with ask and tell, or `result.optimizer`.
+        words: title, value (the name of what is measured) and its unit, units and notes of the
+            parameters, a note on the study, and the specification limits at_least and at_most.
     """
     return Page(report(optimizer, read_terms(words, optimizer.space.names)))

@@ -14,14 +14,14 @@ from meseta.space.ascent import Ascent, Objective, ascend
 from meseta.space.grid import Discrete
 from meseta.space.sobol import sobol, sobol_sequence, unit_sobol, unit_sobol_sequence
 
-# Up to so many combinations of discrete values, each is looked into on its own.
+# Domains with at most this many discrete combinations are searched exhaustively.
 FEW = 64
-# Where the maxima compete, so many of the best ends try their neighbours.
+# Where the maxima compete, this number of the best ends try their neighbours.
 ENDS = 3
-# So many of the best neighbours of an end are climbed from, and so often in a row.
+# The number of neighbours of an end that are climbed from, and how often in a row.
 TRIED = 2
 HOPS = 16
-# So many neighbours are looked at in one go.
+# Neighbours that are evaluated at a time.
 CHUNK = 4096
 
 
@@ -53,7 +53,7 @@ class Domain:
 
     @property
     def combinations(self) -> int:
-        """Of discrete values; 1 if there are none."""
+        """The number of combinations of discrete values; 1 if there are none."""
         return math.prod(part.count for part in self.discrete)
 
     @property
@@ -295,7 +295,7 @@ def as_domain(box: Box) -> Domain:
 
 
 def checked_domain(box: Domain | Tensor, dimension: int) -> Domain:
-    """The same, refused where it makes no box of so many columns."""
+    """The same, refused where it makes no box with that number of columns."""
     if isinstance(box, Domain):
         return replace(box, bounds=checked_bounds(box.bounds, dimension))
     return Domain(checked_bounds(box, dimension))

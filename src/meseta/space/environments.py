@@ -41,11 +41,11 @@ class Environments:
         return free
 
     def typical(self) -> Held | None:
-        """All variables where they are on average; None: there are none."""
+        """All variables where they are on average, in the unit cube; None: there are none."""
         return self._held(tuple(self.variables), self._usual)
 
     def drawn(self, generator: torch.Generator) -> Held | None:
-        """The observed variables as they may turn out."""
+        """The observed variables as they may turn out, in the unit cube."""
         return self._held(self.observed, lambda name: self._draw(name, generator))
 
     def without(self, params: Design, names: tuple[str, ...]) -> Design:
@@ -63,8 +63,9 @@ class Environments:
             return None
         places = [self.space.columns_of(name) for name in names]
         columns = [i for place in places for i in range(place.start, place.stop)]
-        row = [x for name in names for x in values(name)]
-        return Held(torch.tensor(columns), torch.tensor(row, dtype=torch.double))
+        low, high = self.space.bounds[:, columns]
+        row = torch.tensor([x for name in names for x in values(name)], dtype=torch.double)
+        return Held(torch.tensor(columns), (row - low) / (high - low))
 
     def _value(self, name: str) -> Value:
         """What it usually is, within its range."""

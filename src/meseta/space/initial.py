@@ -1,6 +1,6 @@
 """The points to evaluate before the model takes over."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.boundary import read_count, unknown
+from meseta.space.environments import Environments
 from meseta.space.space import Design, Params, Space
 
 Spread = Literal["sobol", "uniform"]
@@ -28,16 +29,31 @@ class InitialDesign:
     spread: Spread
 
 
-def read_initial(initial: Initial, num: int | None, space: Space) -> InitialDesign:
-    """`initial` names how points are spread, or lists the points themselves."""
+def check_initial(initial: Initial) -> None:
+    """Refuse what is neither a way to spread points nor a list of them."""
+    if isinstance(initial, str):
+        if initial not in get_args(Spread):
+            raise ValueError(unknown("initial design", initial, get_args(Spread)))
+    elif not isinstance(initial, Sequence) or not initial:
+        raise TypeError(
+            f"initial must be one of {', '.join(map(repr, get_args(Spread)))} or a list of one or "
+            f"more points, got {initial!r}"
+        )
+
+
+def read_initial(initial: Initial, num: int | None, environments: Environments) -> InitialDesign:
+    """`initial` names how points are spread, or lists the points themselves.
+
+    Given points may leave out what an experiment cannot set.
+    """
+    check_initial(initial)
     given: tuple[Design, ...] = ()
     spread: Spread = "sobol"
-    if not isinstance(initial, str):
-        given = _read_given(initial, space)
-    elif initial in get_args(Spread):
+    space = environments.space
+    if isinstance(initial, str):
         spread = initial
     else:
-        raise ValueError(unknown("initial design", initial, get_args(Spread)))
+        given = tuple(_read_given(params, environments) for params in initial)
     if num is None:
         num = len(given) or _default_num(space)
     num = read_count("num_initial", num)
@@ -56,15 +72,15 @@ def default_num(dimension: int) -> int:
 
 def _default_num(space: Space) -> int:
     """No more than there are designs."""
-    num, domain = default_num(space.dimension), space.domain
+    num, domain = default_num(space.dimension), space.cube
     return min(num, domain.combinations) if domain.finite else num
 
 
 def spread_points(
     spread: Spread, space: Space, start: int, num: int, seed: int
 ) -> Float[Tensor, "num d"]:
-    """Points number start, ..., start + num - 1 of the sequence that `seed` gives, in the box."""
-    domain = space.domain
+    """Points number start, ..., start + num - 1 of the sequence of `seed`, in the unit cube."""
+    domain = space.cube
     if spread == "sobol":
         return domain.sobol_sequence(start, num, seed)
     generator = torch.Generator().manual_seed(seed)
@@ -73,13 +89,10 @@ def spread_points(
     return domain.placed(unit[start:])
 
 
-def _read_given(initial: object, space: Space) -> tuple[Design, ...]:
-    if not isinstance(initial, Sequence) or not initial:
-        raise TypeError(
-            f"initial must be one of {', '.join(map(repr, get_args(Spread)))} or a list of one or "
-            f"more points, got {initial!r}"
-        )
-    return tuple(_admissible(space.read(params), space) for params in initial)
+def _read_given(params: Params, environments: Environments) -> Design:
+    if isinstance(params, Mapping):
+        params = environments.complete(params)
+    return _admissible(environments.space.read(params), environments.space)
 
 
 def _admissible(params: Design, space: Space) -> Design:

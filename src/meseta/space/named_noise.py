@@ -57,6 +57,25 @@ def read_noise(noise: NamedNoise | None, space: Space, edge: NamedEdge = "allow"
     return _fitting(joint(laws, parts), space)
 
 
+def check_noise(noise: NamedNoise | None) -> None:
+    """Refuse what is no noise of any parameters."""
+    if noise is None:
+        return
+    laws: Mapping[Any, Any] = noise if isinstance(noise, Mapping) else {(): noise}
+    for key, law in laws.items():
+        if not all(isinstance(name, str) for name in (key if isinstance(key, tuple) else (key,))):
+            raise TypeError(f"noise must name parameters, got {key!r}")
+        if not isinstance(law, Environment | Substitution):
+            read_law("noise" if key == () else f"the noise of {key!r}", law)
+
+
+def check_edge(edge: NamedEdge) -> None:
+    """Refuse what is no edge of any parameters."""
+    for word in edge.values() if isinstance(edge, Mapping) else (edge,):
+        if word not in get_args(Edge):
+            raise ValueError(unknown("edge", word, get_args(Edge)))
+
+
 def read_environment(noise: NamedNoise | None, space: Space) -> dict[str, Environment]:
     """The parameters that are no part of the design, by name."""
     if not isinstance(noise, Mapping):
@@ -122,14 +141,13 @@ def _check_perturbed_alike(name: str, parameter: Parameter) -> None:
 
 def _read_edges(edge: Any, space: Space) -> dict[str, Edge]:
     """One for each parameter."""
+    check_edge(edge)
     chosen = dict(edge) if isinstance(edge, Mapping) else dict.fromkeys(space.names, edge)
-    for name, value in chosen.items():
+    for name in chosen:
         if name not in space.names:
             raise ValueError(
                 f"edge of an unknown parameter: {unknown('parameter', name, space.names)}"
             )
-        if value not in get_args(Edge):
-            raise ValueError(unknown("edge", value, get_args(Edge)))
     return {name: chosen.get(name, "allow") for name in space.names}
 
 

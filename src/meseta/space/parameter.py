@@ -2,6 +2,8 @@
 
 Each is one or more columns of the box in which the mathematics happens: a number is itself or its
 logarithm, one of two choices is 0 or 1, one of more is a column for each, 1 in its own.
+
+torch is not loaded here: study files are read by this, too.
 """
 
 import math
@@ -11,9 +13,8 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from torch import Tensor
 
-from meseta.boundary import read_number, read_whole, unknown
+from meseta.boundary import is_array, read_number, read_whole, unknown
 
 SMALLEST = 1e-290  # the width of a range whose reciprocal is still a sound number
 MOST_STEPS = 2**31  # beyond, steps are finer than anyone means
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 else:  # at run time they are read by hand, so that a mistake is named
     Number = Flag = Choices = object
     Value = float | int | str | bool | None
+Design = dict[str, Value]  # a value for each parameter, in the order of the space
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -222,9 +224,9 @@ class Categorical:
 Parameter = Float | Int | Categorical
 
 
-def read_range(what: str, ends: object) -> tuple[float, float]:
+def read_range(what: str, ends: Any) -> tuple[float, float]:
     """The ends of a range of numbers."""
-    if isinstance(ends, (np.ndarray, Tensor)):
+    if is_array(ends):
         ends = ends.tolist()
     if not isinstance(ends, Sequence) or len(ends) != 2:
         raise TypeError(
@@ -310,9 +312,9 @@ def _unlog(x: float, parameter: Float | Int) -> float | int:
     return min(max(value, parameter.low), parameter.high) if low <= x <= high else value
 
 
-def _plain(value: object) -> object:
+def _plain(value: Any) -> object:
     """Out of NumPy and torch, into what Python itself has."""
-    if isinstance(value, (np.generic, np.ndarray, Tensor)) and not value.ndim:
+    if (isinstance(value, np.generic) or is_array(value)) and not value.ndim:
         return value.item()
     return value
 

@@ -14,13 +14,13 @@ from meseta.space import parameter as parameters
 from meseta.space.domain import Domain
 from meseta.space.grid import Discrete, Grid, OneOf
 from meseta.space.parameter import Categorical, Int, Parameter, Value, read_range
+from meseta.space.parameter import Design as Design
 
 if TYPE_CHECKING:
     Ranges = Mapping[str, tuple[float, float] | Parameter]
     Params = Mapping[str, Value]
 else:  # at run time they are read by hand, so that a mistake is named
     Ranges = Params = object
-Design = dict[str, Value]  # a value for each parameter, in the order of the space
 
 
 @dataclass(frozen=True, init=False)
@@ -64,7 +64,7 @@ class Space:
 
     @property
     def ranges(self) -> dict[str, tuple[float | int, float | int]]:
-        """Of the parameters that are numbers."""
+        """The ranges of the parameters that are numbers."""
         return {name: (p.low, p.high) for name, p in self.items() if not isinstance(p, Categorical)}
 
     @property
@@ -83,10 +83,11 @@ class Space:
         return torch.tensor([self.low, self.high], dtype=torch.double)
 
     @property
-    def domain(self) -> Domain:
-        """Which rows of columns are designs."""
+    def cube(self) -> Domain:
+        """The unit cube: every column from 0 to 1, and which rows of it are designs."""
         parts = (_discrete(self.columns_of(name).start, p) for name, p in self.items())
-        return Domain(self.bounds, tuple(part for part in parts if part is not None))
+        box = torch.tensor([[0.0], [1.0]], dtype=torch.double).expand(2, self.num_columns)
+        return Domain(box.clone(), tuple(part for part in parts if part is not None))
 
     @property
     def exact(self) -> Bool[Tensor, " d"]:
@@ -124,16 +125,33 @@ class Space:
     def apart(
         self, x: Float[Tensor, "*batch d"], z: Float[Tensor, "*#batch d"]
     ) -> Float[Tensor, "*batch d"]:
-        """How far apart designs are in each column, in shares of the ranges.
+        """How far apart rows of the unit cube are in each column.
 
         Another whole number or another choice is infinitely far.
         """
-        low, high = self.bounds
-        share = ((x - z) / (high - low)).abs()
+        share = (x - z).abs()
         return share.masked_fill(self.exact & (share > 0), torch.inf)
 
     def to_tensor(self, params: Params) -> Float[Tensor, " d"]:
         return torch.tensor(self.to_columns(self.read(params)), dtype=torch.double)
+
+    def to_cube(self, design: Design) -> Float[Tensor, " d"]:
+        """The row of a design that was read, in the unit cube; beyond it where it was told so."""
+        low, high = self.bounds
+        columns = torch.tensor(self.to_columns(design), dtype=torch.double)
+        return (columns - low) / (high - low)
+
+    def from_cube(self, row: Float[Tensor, " d"]) -> Design:
+        """The design next to a row of the unit cube."""
+        return self.to_params(self.columns(row))
+
+    def columns(self, row: Float[Tensor, "*m d"]) -> Float[Tensor, "*m d"]:
+        """Rows of the unit cube as columns of the parameters."""
+        low, high = self.bounds
+        x = low + (high - low) * row
+        # rounding must not lead out of the box
+        inside = (row >= 0) & (row <= 1)
+        return torch.where(inside, x.clamp(low, high), x)
 
     def to_columns(self, design: Design) -> list[float]:
         """The row of a design that was read."""

@@ -1,4 +1,4 @@
-"""What the trials of a study file speak for."""
+"""The optimum that the trials of a study file speak for."""
 
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,13 +15,13 @@ else:
 
 
 def answer_of(ledger: Ledger) -> StudyAnswer:
-    """The robust optimum beside the nominal one."""
+    """The robust optimum, with the nominal one beside it."""
     file = ledger.file
-    answer = recommend(ledger.study, file.noise(), **file.settings())
+    answer = recommend(ledger.study, settings=file.settings())
     nominal = replace(answer.nominal, params=_in_order(file, answer.nominal.params))
     return replace(answer, params=_in_order(file, answer.params), nominal=nominal)
 
 
 def _in_order(file: StudyFile, params: Design) -> Design:
-    """As the file has them."""
+    """The values in the order of the file."""
     return {name: params[name] for name in file.parameters if name in params}

@@ -1,4 +1,4 @@
-"""A database that may be busy, away or full: told apart by codes, and waited for where it helps."""
+"""A database that may be busy, away or full: codes tell which, and calls wait where it helps."""
 
 import errno
 import logging
@@ -69,7 +69,7 @@ _ERRNOS: dict[int, Trouble] = {
 
 
 def trouble(error: BaseException) -> Trouble:
-    """What is the matter with the database, by classes and codes: words in messages mislead."""
+    """The kind of failure, by classes and codes: words in messages mislead."""
     for each in _chain(error):
         found = _trouble(each)
         if found != "other":
@@ -107,7 +107,7 @@ def _chain(error: BaseException | None) -> Iterator[BaseException]:
 def open_database(url: str, patience: float = 0.0) -> RDBStorage:
     """The database with Optuna's tables, which are made where there are none.
 
-    Several processes may do that at the same moment: who comes second tries again.
+    Several processes may do that at the same moment: the second one tries again.
     """
     for left in reversed(range(RACES)):
         try:
@@ -180,7 +180,7 @@ def _closed_if_it_fails(engine: Engine) -> Iterator[None]:
 
 
 def database_time(engine: Engine) -> float:
-    """Seconds since 1970 by the clock that all workers share: that of the database server.
+    """Seconds since 1970 by the clock of the database server, which all workers share.
 
     A SQLite file is on this machine, and has its clock.
     """
@@ -198,7 +198,7 @@ def database_time(engine: Engine) -> float:
 class PatientDatabase:
     """Optuna's storage, whose every call waits while the database is away or busy.
 
-    `patience` is how long, in seconds; 0 is not at all.
+    Each call waits for at most `patience` seconds; 0: it does not wait.
     """
 
     def __init__(
@@ -253,7 +253,7 @@ def _until_it_is_back(operation: Callable[[], T], patience: Callable[[], float])
 
 
 def reason(error: BaseException) -> str:
-    """What the database itself says, in one line."""
+    """The message of the database itself, in one line."""
     deepest = error
     while deepest.__cause__ is not None:
         deepest = deepest.__cause__

@@ -1,4 +1,4 @@
-"""The trials of a study to take away, whatever its file says by now."""
+"""The trials of a study as files and programs take them, whatever the study file says by now."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,11 +6,11 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from meseta.study.entries import FAILED, STATE, TRIAL, VALUE, quoted
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
 from meseta.study.show import trial_data
+from meseta.study.spreadsheet import FAILED, STATE, TRIAL, VALUE, written
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
-from meseta.study.toml.mistakes import StudyError
+from meseta.study.toml.sentences import StudyError
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,23 +19,24 @@ class Export:
 
     file: StudyFile  # without parameters, where the file cannot be read
     trials: list[FrozenTrial]
-    note: str  # in which way the file says something else; empty: it does not
+    note: str  # how the file differs from the trials; empty: it does not
 
     @property
     def rows(self) -> list[dict[str, Any]]:
         """A dict for each trial that counts."""
         return trial_data(self.trials, self.file)
 
-    def table(self) -> list[list[object]]:
-        """The lines of a CSV file, which `meseta import` takes."""
+    @property
+    def csv(self) -> str:
+        """A CSV file, which `meseta import` takes."""
         rows = self.rows
         found = dict.fromkeys(name for row in rows for name in row["params"])
         names = [*self.file.parameters, *(n for n in found if n not in self.file.parameters)]
-        lines = [[TRIAL, STATE, *names, VALUE, FAILED]]
-        for row in rows:
-            cells = [row["params"].get(name) for name in names]
-            lines.append([row["trial"], row["state"], *cells, row["value"], row["error"]])
-        return [[quoted("" if cell is None else cell) for cell in line] for line in lines]
+        cells = [
+            [row["trial"], row["state"], *map(row["params"].get, names), row["value"], row["error"]]
+            for row in rows
+        ]
+        return written([TRIAL, STATE, *names, VALUE, FAILED], cells)
 
 
 def export(path: Path) -> Export:
@@ -47,7 +48,7 @@ def export(path: Path) -> Export:
     study, database = kept_study(file)
     if not note:
         try:
-            note = differences(file, study, distributions_of(file.space()))
+            note = differences(file, study, distributions_of(file.ranges()))
         except StudyError as error:
             note = f"the file cannot be used as it is: {error}"
     return Export(file, trials_of(study, database), note)

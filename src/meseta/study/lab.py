@@ -1,4 +1,4 @@
-"""Experiments done by hand: asked for, told, and taken over from before."""
+"""Experiments that people carry out: asked for, told, and imported from before."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,10 +11,14 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import read_value, unknown
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED
-from meseta.space.environments import Environments
-from meseta.space.named_noise import read_environment
+from meseta.optimizer.record import Trial
 from meseta.space.parameter import Value
-from meseta.study.entries import (
+from meseta.study.entries import read_text_number, read_values
+from meseta.study.ledger import Ledger
+from meseta.study.marks import BY_HAND
+from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
+from meseta.study.sampling import FileSampler
+from meseta.study.spreadsheet import (
     COLUMNS,
     FAILED,
     STATE,
@@ -23,43 +27,35 @@ from meseta.study.entries import (
     Row,
     column_names,
     read_rows,
-    read_text_number,
-    read_values,
 )
-from meseta.study.ledger import Ledger
-from meseta.study.marks import BY_HAND
-from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
-from meseta.study.sampling import FileSampler
 from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
-NO_NUMBER = ("nan", "inf", "infinity", "none", "null", "na", "n/a")  # of these we do not guess
+NO_NUMBER = (
+    "nan",
+    "inf",
+    "infinity",
+    "none",
+    "null",
+    "na",
+    "n/a",
+)  # not taken for failures
 UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
 TOLD_AS_FAILED = "told as failed"
 
 
 @dataclass(frozen=True)
-class Planned:
-    """An experiment to carry out."""
-
-    number: int
-    params: dict[str, Value]
-
-
-@dataclass(frozen=True)
 class Outcome:
-    """What came of a trial; value None: it failed."""
+    """The outcome of a trial; value None: it failed."""
 
     number: int
     value: float | None
     executed: dict[str, Value]
     error: str = ""
-    # its trial was given up before, so that the value becomes a trial of its own
-    instead: bool = False
 
 
 class Outcomes(NamedTuple):
-    """What a file tells: what is new, and how many rows were told before."""
+    """The outcomes in a file: the new ones, and how many rows were told before."""
 
     new: list[Outcome]
     known: int
@@ -72,23 +68,23 @@ class History(NamedTuple):
     unfinished: int
 
 
-def ask(ledger: Ledger, num: int) -> list[Planned]:
-    """The next experiments; they are in hand until they are told.
+def ask(ledger: Ledger, num: int) -> list[Trial]:
+    """The next experiments to carry out; they are pending until they are told.
 
-    Trials begin before their designs are looked for, so that others who ask meanwhile know of them.
+    Trials begin before the search for their designs, so that others who ask meanwhile see them.
     """
     sampler = FileSampler(ledger, by_hand=True)
     ledger.study.sampler = sampler
     waiting = sum(trial.state == TrialState.WAITING for trial in ledger.trials)
     queued = [ledger.study.ask(ledger.distributions) for _ in range(min(num, waiting))]
-    planned = [Planned(trial.number, ledger.settable(trial.params)) for trial in queued]
+    planned = [_pending_trial(ledger, trial.number, trial.params) for trial in queued]
     if len(planned) < num:
         numbers = [ledger.begin_trial(BY_HAND, True) for _ in range(num - len(planned))]
         try:
             designs = sampler.complete_designs(ledger.study, numbers)
             for number, params in zip(numbers, designs, strict=True):
                 ledger.set_params(number, params)
-                planned.append(Planned(number, ledger.settable(params)))
+                planned.append(_pending_trial(ledger, number, params))
         except BaseException:
             for number in numbers[len(planned) - len(queued) :]:
                 void(ledger, number, "no design was found for it")
@@ -96,10 +92,14 @@ def ask(ledger: Ledger, num: int) -> list[Planned]:
     return planned
 
 
+def _pending_trial(ledger: Ledger, number: int, params: Mapping[str, Any]) -> Trial:
+    return Trial(number, ledger.settable(params), None, "pending", "method")
+
+
 def read_outcome(
     ledger: Ledger, number: int, value: str | None, failed: str | None, texts: Mapping[str, str]
 ) -> Outcome:
-    """What a person tells of a trial, checked; nothing is stored."""
+    """The outcome of a trial as a person tells it, checked; nothing is stored."""
     trials = ledger.trials
     outcome = _read_outcome(ledger, trials, number, value, failed, texts)
     told = told_already(trials, number)
@@ -111,8 +111,8 @@ def read_outcome(
 def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
     """The outcomes in a CSV file: columns trial and value, failed, and executed values by name.
 
-    Rows that were told before with the same outcome are left out, so that a file whose telling was
-    interrupted can be told again.
+    Rows that were told before with the same outcome are left out, so that a file can be told again
+    after an interruption.
     """
     names, column = list(ledger.file.parameters), value_column(ledger, path)
     trials = ledger.trials
@@ -139,12 +139,12 @@ def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
 
 
 def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
-    """Keep the outcomes; what there is to say about it."""
+    """Store the outcomes; returns notes for the user."""
     trials, notes = ledger.trials, []
     for outcome in outcomes:
         trial = trials[outcome.number]
         said = {EXECUTED: outcome.executed, ERROR: outcome.error}
-        if outcome.instead:
+        if is_given_up(trial):
             new = {key: each for key, each in said.items() if each}
             keep_instead(ledger, trial, outcome.value, new)
             notes.append(
@@ -161,7 +161,7 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
 def _store(
     ledger: Ledger, trial: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
 ) -> bool:
-    """Whether it was stored; else it has been ended by another."""
+    """Store an outcome; False: somebody else has ended the trial."""
     state = TrialState.FAIL if value is None else TrialState.COMPLETE
     try:
         # also without any: an interrupted attempt may have left some
@@ -175,14 +175,14 @@ def _store(
 
 
 def spoil(ledger: Ledger, number: int, why: str) -> None:
-    """A trial went wrong by chance: it does not count, and its design may be asked for again."""
+    """Make a trial void that went wrong by chance: its design may be asked for again."""
     if not void(ledger, number, why):
         raise ValueError(f"trial {number} was told by somebody else at this moment")
 
 
 def value_column(ledger: Ledger, path: Path) -> str:
     """The column of the values: "value", or what the study calls its value."""
-    own, names = ledger.file.value, ledger.space.names
+    own, names = ledger.file.value, ledger.parameters
     if own is None or own in (*names, *COLUMNS):
         return VALUE
     header = column_names(path, [*names, *COLUMNS, own])
@@ -201,13 +201,13 @@ def read_history(ledger: Ledger, path: Path, value: str | None = None) -> Histor
     columns trial, state and failed, which `meseta status --csv` has, may be there; trials that are
     not finished are left out. `value` is the column of the values, see `value_column`.
     """
-    space, column = ledger.space, value_column(ledger, path) if value is None else value
-    if column in (*space.names, TRIAL, STATE, FAILED):
+    names, column = ledger.parameters, value_column(ledger, path) if value is None else value
+    if column in (*names, TRIAL, STATE, FAILED):
         raise ValueError(f"the column of the values cannot be {column!r}; name another by --value")
     usual = _usual(ledger)
     found: list[FrozenTrial] = []
     unfinished = 0
-    for row in read_rows(path, [*space.names, column, TRIAL, STATE, FAILED]):
+    for row in read_rows(path, [*names, column, TRIAL, STATE, FAILED]):
         try:
             cells = row.cells
             state = cells.get(STATE) or _state(cells, column)
@@ -224,7 +224,7 @@ def read_history(ledger: Ledger, path: Path, value: str | None = None) -> Histor
 
 
 def _state(cells: Mapping[str, str], column: str) -> str:
-    """Of a row that does not say it."""
+    """The state of a row that does not name it."""
     failed = cells.get(FAILED) or cells.get(column, "").lower() in FAILURE
     return FAILED if failed else "complete"
 
@@ -235,19 +235,19 @@ def _historic(
     given = cells.get(column, "")
     if failed and given and given.lower() not in FAILURE:
         raise ValueError(f"the trial is said to have failed, but has the value {given!r}")
-    needed = [name for name in ledger.space.names if not (failed and name in usual)]
+    needed = [name for name in ledger.parameters if not (failed and name in usual)]
     for name in needed if failed else [*needed, column]:
         if not cells.get(name):
-            raise ValueError(f"there is no {name!r}; it must have {[*ledger.space.names, column]}")
-    texts = {name: cells[name] for name in ledger.space.names if cells.get(name)}
-    executed = read_values(ledger.space, texts)
+            raise ValueError(f"there is no {name!r}; it must have {[*ledger.parameters, column]}")
+    texts = {name: cells[name] for name in ledger.parameters if cells.get(name)}
+    executed = read_values(ledger.parameters, texts)
     if failed:
         return _finished(ledger, executed, None, usual, cells.get(FAILED, ""))
     return _finished(ledger, executed, _read_told(repr(column), given), usual)
 
 
 def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
-    """Add those that are not there yet; how many these are."""
+    """Add the trials that are not there yet; returns their number."""
     observed = ledger.file.observed
     kept = (trial for trial in ledger.trials if kind_of(trial) != "void")
     known = Counter(_identity(trial, observed) for trial in kept)
@@ -263,9 +263,12 @@ def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
 
 
 def _usual(ledger: Ledger) -> dict[str, Value]:
-    """What observed parameters usually are, for failed trials that do not say."""
+    """The usual values of observed parameters, for failed trials that do not say."""
     if not ledger.file.observed:
         return {}
+    from meseta.space.environments import Environments
+    from meseta.space.named_noise import read_environment
+
     variables = read_environment(ledger.file.noise(), ledger.space)
     usual = Environments(ledger.space, variables).complete({})
     return {name: usual[name] for name in ledger.file.observed}
@@ -278,10 +281,9 @@ def _finished(
     usual: Mapping[str, Value],
     error: str = "",
 ) -> FrozenTrial:
-    space = ledger.space
     nearest: dict[str, Any] = {
         name: parameter.nearest(executed[name]) if name in executed else usual[name]
-        for name, parameter in space.items()
+        for name, parameter in ledger.parameters.items()
     }
     observed = ledger.file.observed
     changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
@@ -304,10 +306,10 @@ def _read_outcome(
     texts: Mapping[str, str],
 ) -> Outcome:
     trial = _asked_for(trials, number)
-    executed = read_values(ledger.space, texts)
+    executed = read_values(ledger.parameters, texts)
     changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
-    outcome = Outcome(number, None, {**changed, **observed}, instead=is_given_up(trial))
+    outcome = Outcome(number, None, {**changed, **observed})
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
@@ -340,7 +342,7 @@ def _outcome_of(
 
 
 def check_running(ledger: Ledger, number: int) -> None:
-    """Refuse a trial that nobody waits for."""
+    """Refuse a trial that is not pending."""
     trials = ledger.trials
     trial = _asked_for(trials, number)
     if trial.state.is_finished():
@@ -350,7 +352,7 @@ def check_running(ledger: Ledger, number: int) -> None:
 def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:
     """The trial that has the outcome; None: it was not told yet.
 
-    One that was given up has it in another trial, if at all.
+    The outcome of a trial that was given up is in another trial, if there is one.
     """
     trial = trials[number]
     if not is_given_up(trial):
@@ -359,7 +361,7 @@ def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | No
 
 
 def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
-    """The trial of that number; refused if there is none, or while a worker is at it."""
+    """The trial of that number; refused if there is none, or while a worker evaluates it."""
     if not 0 <= number < len(trials):
         raise ValueError(
             f"there is no trial {number}. {_pending(trials)} `meseta import` takes experiments "
@@ -396,7 +398,7 @@ def _pending(trials: Sequence[FrozenTrial]) -> str:
 
 
 def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
-    """Whether that is what was told before."""
+    """Whether the same outcome was told before."""
     executed = told.user_attrs.get(EXECUTED) or {}
     if outcome.value is None:
         return told.state == TrialState.FAIL and executed == outcome.executed
@@ -419,7 +421,7 @@ def _differs(planned: Any, executed: Any) -> bool:
 
 
 def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:
-    """What was carried out, without what nobody observed, and what came of it."""
+    """The values that were carried out, without unobserved ones, and the outcome."""
     planned = {name: value for name, value in trial.params.items() if name not in observed}
     executed = {**planned, **trial.user_attrs.get(EXECUTED, {})}
     return tuple(sorted(executed.items(), key=lambda item: item[0])), trial.value, trial.state

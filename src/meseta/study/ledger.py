@@ -1,9 +1,10 @@
-"""The trials of a study in its storage: opened or begun, and refused where they are another's."""
+"""The trials of a study in its storage; refused where they belong to another study."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import optuna
 from optuna.distributions import (
@@ -18,7 +19,6 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.space.parameter import Categorical, Int, Parameter
-from meseta.space.space import Space
 from meseta.study.database import (
     PatientDatabase,
     Trouble,
@@ -30,6 +30,9 @@ from meseta.study.database import (
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.unchanged import PARAMETERS, Distributions, as_attribute, changes
 from meseta.study.workers.liveness import with_silence
+
+if TYPE_CHECKING:
+    from meseta.space.space import Space
 
 FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
 
@@ -45,27 +48,34 @@ class Ledger:
     file: StudyFile
     study: optuna.Study
     database: PatientDatabase
-    space: Space
+    parameters: Mapping[str, Parameter]
     distributions: Distributions
+
+    @cached_property
+    def space(self) -> "Space":
+        """The parameters as the model takes them; this loads torch."""
+        from meseta.space.space import Space
+
+        return Space(self.parameters)
 
     @property
     def trials(self) -> list[FrozenTrial]:
         return trials_of(self.study, self.database)
 
     def settable(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """Without what cannot be set, in the order of the file."""
+        """The values that can be set, in the order of the file."""
         observed = self.file.observed
-        return {name: params[name] for name in self.space.names if name not in observed}
+        return {name: params[name] for name in self.parameters if name not in observed}
 
     def begin_trial(self, key: str, value: Any) -> int:
-        """A trial without a design yet, with an attribute; its number."""
+        """Begin a trial with an attribute and no design yet; returns its number."""
         storage = self.database.storage
         begun = storage.create_new_trial(storage.get_study_id_from_name(self.file.name))
         storage.set_trial_user_attr(begun, key, value)
         return storage.get_trial_number_from_id(begun)
 
     def set_params(self, number: int, params: Mapping[str, Any]) -> None:
-        """The design of a trial that has begun."""
+        """Set the design of a trial that has begun."""
         storage, begun = self.database.storage, self.trial_id(number)
         for name, distribution in self.distributions.items():
             internal = distribution.to_internal_repr(params[name])
@@ -86,11 +96,11 @@ def open_ledger(
 ) -> Ledger:
     """The study that the file describes; begun where it does not exist, if `begin` allows it.
 
-    Where it is opened for `reading`, nothing is written, not even a database. `patience` is how
-    many seconds a database that is away is waited for.
+    With `reading` nothing is written, not even a database. A database that is away has `patience`
+    seconds to come back.
     """
-    space = file.space()
-    wanted = distributions_of(space)
+    parameters = file.ranges()
+    wanted = distributions_of(parameters)
     if begin and not reading:
         with storage_failures(file):
             database = _patient(file, open_database(file.storage_url, patience), patience)
@@ -106,7 +116,7 @@ def open_ledger(
     _check_same(file, study, wanted)
     if not reading:
         _keep(study, {FORMAT: NEWEST, PARAMETERS: as_attribute(wanted)})
-    return Ledger(file, study, database, space, wanted)
+    return Ledger(file, study, database, parameters, wanted)
 
 
 def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, PatientDatabase]:
@@ -125,7 +135,7 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
 
 
 def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
-    """All trials; running ones say for how long their workers have been silent."""
+    """All trials; running ones have an attribute with the silence of their workers."""
     return with_silence(study.get_trials(deepcopy=False), database.now)
 
 
@@ -145,7 +155,7 @@ def _check_format(file: StudyFile, study: optuna.Study) -> None:
 
 
 def differences(file: StudyFile, study: optuna.Study, wanted: Distributions) -> str:
-    """What the file says that is not so in the study, in a sentence; empty: nothing."""
+    """A sentence on how the file differs from the study; empty: it does not."""
     here = f"the study {file.name!r} in {_where(file)}"
     if study.direction.name.lower() != file.direction:
         kept = study.direction.name.lower()
@@ -173,7 +183,7 @@ def _keep(study: optuna.Study, attributes: Mapping[str, Any]) -> None:
 
 @contextmanager
 def storage_failures(file: StudyFile) -> Iterator[None]:
-    """What databases say, with the name of the storage in front and without passwords."""
+    """Failures of databases become StorageErrors that name the storage, without passwords."""
     try:
         yield
     except Exception as error:
@@ -184,7 +194,7 @@ def storage_failures(file: StudyFile) -> Iterator[None]:
                 f"{_where(file)} cannot be used: {reason(error)}; "
                 f"{_HINTS.get(trouble(error), 'nothing was lost; mend it and start again')}"
             ) from error
-        if isinstance(error, ImportError):  # of a driver
+        if isinstance(error, ImportError):  # a driver is missing
             raise StorageError(
                 f"{_where(file)} cannot be used: {error}; PostgreSQL needs a driver: "
                 "pip install 'meseta[postgresql]'"
@@ -213,9 +223,9 @@ def _where(file: StudyFile) -> str:
     return url.render_as_string(hide_password=True)
 
 
-def distributions_of(space: Space) -> Distributions:
+def distributions_of(parameters: Mapping[str, Parameter]) -> Distributions:
     """The parameters as Optuna has them."""
-    return {name: _distribution(parameter) for name, parameter in space.items()}
+    return {name: _distribution(parameter) for name, parameter in parameters.items()}
 
 
 def _distribution(parameter: Parameter) -> BaseDistribution:

@@ -11,8 +11,7 @@ BEAT = "meseta:beat"
 SEEN = "meseta:seen"
 # Somebody carries the trial out by hand.
 BY_HAND = "meseta:by-hand"
-# The number of the trial that this outcome was told for, which had been given up before.
+# The number of the trial, given up before, that this outcome belongs to.
 INSTEAD_OF = "meseta:instead-of"
-# For how many seconds there was no sign of life. It is worked out by whoever reads the trials, and
-# never stored.
+# Seconds since the last sign of life. Readers of the trials compute it; it is never stored.
 SILENT = "meseta:silent"

@@ -1,4 +1,4 @@
-"""How far a study is: its trials by what became of them."""
+"""The progress of a study: trials by their state, and how trials end."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -9,17 +9,16 @@ from typing import Any, Literal
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.optuna.attributes import ERROR, VOID
-from meseta.integrations.optuna.study_trials import is_void
+from meseta.integrations.optuna.attributes import ERROR, VOID, is_void
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, INSTEAD_OF, SEEN
 from meseta.study.workers.liveness import is_abandoned, says_nothing
 from meseta.study.workers.nearness import BESIDE, distance
 
 GONE = "its worker is gone"
-DEATHS = 3  # of workers at one design, until it has failed
+DEATHS = 3  # a design at which this many workers died has failed
 
-# "asked": a person has it in hand. "void": does not count.
+# "asked": a person carries it out. "void": it does not count.
 Kind = Literal["complete", "failed", "running", "asked", "abandoned", "waiting", "void"]
 
 
@@ -40,7 +39,7 @@ def kind_of(trial: FrozenTrial) -> Kind:
 
 @dataclass(frozen=True)
 class Progress:
-    """Counts of trials."""
+    """The number of trials in each state."""
 
     complete: int
     failed: int
@@ -52,12 +51,12 @@ class Progress:
 
     @property
     def taken(self) -> int:
-        """Trials that use up the budget."""
+        """The number of trials that use up the budget."""
         return self.complete + self.failed + self.running + self.asked
 
     @property
     def left(self) -> int | None:
-        """How many more may be begun; None: there is no budget."""
+        """The number of trials that may still begin; None: there is no budget."""
         return None if self.budget is None else max(0, self.budget - self.taken)
 
 
@@ -75,7 +74,7 @@ def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
 
 
 def failed_reasons(ledger: Ledger) -> list[tuple[str, int]]:
-    """Why trials have failed, the most frequent reason first, each with a trial that has it."""
+    """The reasons of failed trials, the most frequent first, each with a trial that has it."""
     found: dict[str, list[int]] = {}
     for trial in ledger.trials:
         if kind_of(trial) == "failed":
@@ -88,8 +87,8 @@ def failed_reasons(ledger: Ledger) -> list[tuple[str, int]]:
 def release_abandoned(ledger: Ledger) -> list[int]:
     """End the trials whose workers are gone, so that others take their places.
 
-    A design at which workers are gone again and again is one that ends them: such a trial has
-    failed, and its design is not suggested any more.
+    A design at which several workers died ends its workers: the trial has failed, and its design is
+    not suggested any more.
     """
     released = []
     for trial in ledger.trials:
@@ -116,25 +115,25 @@ def _release(ledger: Ledger, trial: FrozenTrial) -> bool:
 
 
 def void(ledger: Ledger, number: int, why: str) -> bool:
-    """End a trial that does not count; False: it has been ended before."""
+    """End a trial that does not count; False: it had ended before."""
     return _end(ledger, number, VOID, why)
 
 
 def is_given_up(trial: FrozenTrial) -> bool:
-    """Whether others ended it without an outcome, which may still come."""
+    """Whether others ended the trial without an outcome, which may still come."""
     by_deaths = kind_of(trial) == "failed" and str(trial.user_attrs.get(ERROR)).startswith(GONE)
     return is_void(trial) or by_deaths
 
 
 def kept_instead(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:
-    """The trial that has the outcome of one that was given up before; None: it was not told."""
+    """The trial with the outcome of one that was given up before; None: there is none."""
     return next((each for each in trials if each.user_attrs.get(INSTEAD_OF) == number), None)
 
 
 def keep_instead(
     ledger: Ledger, ended: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
 ) -> None:
-    """Keep what came of a trial that was given up before, as a trial of its own."""
+    """Store the outcome of a trial that was given up before, as a trial of its own."""
     kept = create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,

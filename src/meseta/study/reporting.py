@@ -1,11 +1,10 @@
-"""What a report of a study file shows."""
+"""The report of a study file."""
 
 import math
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from meseta.integrations.optuna.study_model import StudyModel
 from meseta.integrations.optuna.study_report import study_report
 from meseta.report import page
 from meseta.report.views.report import Report
@@ -32,12 +31,9 @@ def _same(one: Path, other: Path) -> bool:
 
 
 def report_of(ledger: Ledger) -> Report:
-    """Everything that the trials say, in the words of the file."""
+    """The report on all trials, in the words of the file."""
     file = ledger.file
-    settings = file.settings()
-    seed = settings.pop("seed")
-    model = StudyModel(file.noise(), **settings)
-    return study_report(ledger.study, model, terms_of(ledger), seed, tuple(file.parameters))
+    return study_report(ledger.study, file.settings(), terms_of(ledger), tuple(file.parameters))
 
 
 def terms_of(ledger: Ledger) -> Terms:
@@ -56,7 +52,7 @@ def terms_of(ledger: Ledger) -> Terms:
 
 
 def plain(report: Report) -> Any:
-    """The numbers of a report for programs: what JSON has, and null for what is no number."""
+    """The report as plain values for JSON; numbers that are not finite become null."""
     return _plain(asdict(report))
 
 

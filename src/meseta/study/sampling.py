@@ -1,6 +1,7 @@
-"""The sampler of a study file: its parameters are known from the start, and its workers by name."""
+"""The sampler of a study file, whose parameters are known from the start."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import optuna
@@ -16,13 +17,15 @@ from meseta.study.workers.liveness import this_worker
 class FileSampler(RobustSampler):
     """RobustSampler with the settings of a study file.
 
-    A trial is marked with who works at it before its design is looked for, so that one whose worker
-    is killed meanwhile can be told from one that is being worked at.
+    A trial is marked with its worker before the search for its design, so that others see whether
+    that worker still lives.
     """
 
     def __init__(self, ledger: Ledger, *, by_hand: bool = False) -> None:
-        file = ledger.file
-        super().__init__(file.noise(), num_initial=file.num_initial, **file.settings())
+        settings = ledger.file.settings()
+        super().__init__(settings=replace(settings, initial="sobol"))
+        # the parameters of a file are known from the start, so designs can be given
+        self._settings = settings
         self._ledger = ledger
         self._by_hand = by_hand
 
@@ -32,7 +35,7 @@ class FileSampler(RobustSampler):
         return {n: each for n, each in self._ledger.distributions.items() if not each.single()}
 
     def complete_designs(self, study: optuna.Study, numbers: Sequence[int]) -> list[dict[str, Any]]:
-        """The designs of trials that have begun, with values for what cannot be set, too."""
+        """The designs of trials that have begun, with values of observed parameters, too."""
         distributions = self._ledger.distributions
         trials = study.get_trials(deepcopy=False)
         return [

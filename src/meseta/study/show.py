@@ -1,57 +1,107 @@
-"""Studies as tables of text that fit a terminal, and as plain data for programs."""
+"""Studies as tables for people, and as plain data for programs."""
 
+import io
+import shutil
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optuna.trial import FrozenTrial
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
 
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED
-from meseta.study.lab import Planned
+from meseta.optimizer.record import Trial
 from meseta.study.progress import Progress, kind_of
+from meseta.study.spreadsheet import TRIAL, VALUE, written
 from meseta.study.terminal import one_line
 from meseta.study.toml.file import StudyFile
 
-WIDTH = 80
+WIDTH = 80  # columns of a file or a pipe
 
 
-def headed(file: StudyFile, name: str) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """The columns side by side; one block for each row where the terminal is too narrow.
+
+    Nothing is wrapped or cut off, in a terminal, a file or a pipe.
+    """
+    names = [_cell(name) for name in header]
+    cells = [[_cell(value) for value in row] for row in rows]
+    wide = _grid("right", [names, *cells])
+    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    if _width(wide) <= terminal:
+        return _plain(wide)
+    blocks = [_grid("left", list(zip(names, row, strict=True))) for row in cells]
+    return "\n".join(map(_plain, blocks))
+
+
+def _cell(value: object) -> Text:
+    if isinstance(value, float):
+        return Text(f"{value:.6g}")
+    return Text("" if value is None else one_line(str(value)))
+
+
+def _grid(justify: Any, rows: Sequence[Sequence[Text]]) -> Table:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    for _ in rows[0]:
+        grid.add_column(justify=justify, no_wrap=True)
+    for row in rows:
+        grid.add_row(*row)
+    return grid
+
+
+def _width(grid: Table) -> int:
+    console = _console(io.StringIO(), 10**6)
+    return Measurement.get(console, console.options, grid).maximum
+
+
+def _plain(grid: Table) -> str:
+    text = io.StringIO()
+    _console(text, _width(grid)).print(grid)
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def _console(text: io.StringIO, width: int) -> Console:
+    """A page of plain text of that width, whatever terminal or notebook there is."""
+    return Console(
+        file=text, width=width, color_system=None, legacy_windows=False, force_jupyter=False
+    )
+
+
+def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
+    """The rows of `trial_data` as a table."""
+    names = list(file.parameters)
+    header = ["trial", "state", *(_headed(file, name) for name in names), "value"]
+    cells = [
+        [row["trial"], row["state"], *map(row["params"].get, names), row["value"]] for row in rows
+    ]
+    return table(header, cells) if cells else ""
+
+
+def planned_table(file: StudyFile, planned: Sequence[Trial]) -> str:
+    """The designs to carry out, as a table."""
+    header = ["trial", *(_headed(file, name) for name in planned[0].params)]
+    return table(header, [[each.number, *each.params.values()] for each in planned])
+
+
+def planned_csv(file: StudyFile, planned: Sequence[Trial]) -> str:
+    """The designs as a CSV file with empty cells to fill in, which `meseta tell` takes."""
+    blank = [None] * (len(file.observed) + 1)
+    return written(
+        [TRIAL, *planned[0].params, *file.observed, VALUE],
+        [[each.number, *each.params.values(), *blank] for each in planned],
+    )
+
+
+def _headed(file: StudyFile, name: str) -> str:
     unit = file.parameters[name].unit
     return f"{name} [{unit}]" if unit else name
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Columns side by side; where they are too wide for a terminal, one block for each row."""
-    header = [one_line(name) for name in header]
-    cells = [[spelled(cell) for cell in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
-    if sum(widths) + 2 * (len(widths) - 1) <= WIDTH:
-        return [
-            "  ".join(f"{cell:>{width}}" for cell, width in zip(line, widths, strict=True))
-            for line in (header, *cells)
-        ]
-    label = max(map(len, header))
-    lines: list[str] = []
-    for row in cells:
-        lines += [f"{name:{label}}  {cell}" for name, cell in zip(header, row, strict=True)]
-        lines.append("")
-    return lines[:-1]
-
-
-def spelled(value: object) -> str:
-    if isinstance(value, float):
-        return f"{value:.6g}"
-    return "" if value is None else one_line(str(value))
-
-
-def planned_table(file: StudyFile, planned: Sequence[Planned]) -> list[str]:
-    if not planned:
-        return []
-    names = list(planned[0].params)
-    header = ["trial", *(headed(file, name) for name in names)]
-    return table(header, [[each.number, *each.params.values()] for each in planned])
-
-
-def planned_data(planned: Sequence[Planned]) -> list[dict[str, Any]]:
+def planned_data(planned: Sequence[Trial]) -> list[dict[str, Any]]:
+    """The designs for programs."""
     return [{"trial": each.number, "params": each.params} for each in planned]
 
 
@@ -71,7 +121,7 @@ def trial_data(trials: Sequence[FrozenTrial], file: StudyFile) -> list[dict[str,
 
 
 def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
-    """The parameters of the trial in the order of the file, then others that it may have."""
+    """The values by name, in the order of the file, then others that the trial has."""
     observed, executed = file.observed, trial.user_attrs.get(EXECUTED, {})
     order = [name for name in file.parameters if name in trial.params]
     order += [name for name in trial.params if name not in order]
@@ -79,7 +129,8 @@ def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
     return {**params, **(executed if isinstance(executed, Mapping) else {})}
 
 
-def progress_lines(file: StudyFile, now: Progress) -> list[str]:
+def progress_line(file: StudyFile, now: Progress) -> str:
+    """The progress of the study in a line."""
     done = now.complete + now.failed
     parts = [f"{done} done" if now.budget is None else f"{done} of {now.budget} done"]
     parts += [
@@ -87,12 +138,12 @@ def progress_lines(file: StudyFile, now: Progress) -> list[str]:
         for count, what in (
             (now.failed, "failed"),
             (now.running, "running"),
-            (now.asked, "in hand"),
+            (now.asked, "pending"),
             (now.abandoned, "whose worker is gone"),
         )
         if count
     ]
-    return [f"{one_line(file.name)}: {file.direction}, {', '.join(parts)}"]
+    return f"{one_line(file.name)}: {file.direction}, {', '.join(parts)}"
 
 
 def progress_data(now: Progress) -> dict[str, int | None]:
@@ -108,7 +159,7 @@ def progress_data(now: Progress) -> dict[str, int | None]:
 
 
 def answer_data(answer: Any) -> dict[str, Any]:
-    """A recommendation and the nominal optimum."""
+    """The robust and the nominal optimum for programs."""
 
     def plain(each: Any) -> dict[str, Any]:
         return {

@@ -1,4 +1,4 @@
-"""Texts of others on a terminal: what would steer it is shown instead of obeyed."""
+"""Texts of others on a terminal: control characters are shown, not obeyed."""
 
 import re
 import sys
@@ -21,10 +21,10 @@ def harmless(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """The same without ends of lines, for a name or a cell of a table."""
+    """The harmless text on one line, for a name or a cell of a table."""
     return harmless(text).replace("\n", "\\n")
 
 
 def say(message: str) -> None:
-    """A sentence beside the output, on standard error."""
+    """Print a sentence to standard error, beside the output."""
     print(harmless(OURS + message), file=sys.stderr, flush=True)

@@ -1,8 +1,8 @@
 """Optuna: a sampler that looks for robust optima, and the robust optimum of any study.
 
-    study = optuna.create_study(sampler=RobustSampler({"x": meseta.Normal(0.1)}))
+    study = optuna.create_study(sampler=RobustSampler(noise={"x": meseta.Normal(0.1)}))
     study.optimize(objective, n_trials=30)
-    print(recommend(study, {"x": meseta.Normal(0.1)}))
+    print(recommend(study, noise={"x": meseta.Normal(0.1)}))
 
 Importing this module does not load torch; the first sampler does.
 """

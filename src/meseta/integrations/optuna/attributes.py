@@ -1,10 +1,20 @@
-"""Names of the attributes by which a study says more than Optuna asks for."""
+"""The attributes by which a study says more than Optuna asks for."""
 
-# Of a trial: a dict with the values that were carried out, by name, where they are not the
-# suggested ones. The model learns from these.
+from optuna.trial import FrozenTrial, TrialState
+
+# A dict with the values that were carried out, by name, where they differ from the suggested ones.
+# The model learns from these.
 EXECUTED = "meseta:executed"
-# Of a failed trial: why it says nothing about its design, such as a worker that was stopped. It may
-# be suggested again.
+# The reason why a failed trial says nothing about its design, such as a worker that was stopped.
+# The design may be suggested again.
 VOID = "meseta:void"
-# Of a failed trial: what went wrong, in a sentence.
+# The reason why a trial failed, in a sentence.
 ERROR = "meseta:error"
+
+
+def is_void(trial: FrozenTrial) -> bool:
+    """Whether the trial says nothing about its design.
+
+    A value counts, also of a trial that was given up while its worker was about to store it.
+    """
+    return VOID in trial.user_attrs and trial.state != TrialState.COMPLETE

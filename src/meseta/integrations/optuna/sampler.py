@@ -1,10 +1,10 @@
 """The sampler, and the robust optimum of a study."""
 
-import secrets
 import threading
 import warnings
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -15,20 +15,22 @@ if TYPE_CHECKING:
     from optuna.study import Study
     from optuna.trial import FrozenTrial
 
-    from meseta.gp.fit import Prior
     from meseta.integrations.optuna.study_answer import StudyAnswer
     from meseta.optimizer.ask_tell import Optimizer
+    from meseta.optimizer.settings import Keywords, Settings
     from meseta.report import Page
     from meseta.report.views.terms import Words
-    from meseta.space.named_noise import NamedEdge, NamedNoise
+
+    class ReportKeywords(Keywords, Words, total=False):
+        """The settings, and the words of a report."""
 else:  # at run time they are read by hand, and late, so that torch is not loaded here
-    Words, Page = dict, object
-    NamedNoise = NamedEdge = Prior = Optimizer = StudyAnswer = object
+    Keywords = ReportKeywords = dict
+    Optimizer = Page = Settings = StudyAnswer = object
     BaseDistribution = optuna.distributions.BaseDistribution
     Study, FrozenTrial = optuna.study.Study, optuna.trial.FrozenTrial
 
-# Workers that have started but whose designs are not in the storage yet: so many are reckoned with,
-# if they are among so many last trials. Those further back have died.
+# Workers that have started but whose designs are not in the storage yet: at most this many count,
+# and only among this many of the last trials. Those further back have died.
 MOST_AWAITED = 4
 AWAITED_AMONG = 32
 # Libraries below keep settings in global variables: one suggestion at a time in a process.
@@ -47,40 +49,29 @@ class RobustSampler(optuna.samplers.BaseSampler):
     `trial.set_user_attr(EXECUTED, {"x": 0.31})` in the objective. The model learns from these.
 
     Args:
-        noise: What perturbs a design, a law by the name of the parameter; others are carried out as
-            planned. The names may be those of parameters that only some trials have.
-        edge: What becomes of perturbed values beyond the ranges.
-        method: One of `meseta.acquisition.methods.names()`; None: the default, "rkg".
-        seed: Of everything random; None: another one each time.
-        num_initial: How many trials there are before the model takes over.
-
-    Laws, edges, options, prior and noise_variance are those of `meseta.Optimizer`.
+        settings: None: the defaults, with another seed each time, as samplers of Optuna have it.
+        keywords: The settings that differ from these: noise, edge, method, options, kernel, prior,
+            noise_variance, seed, num_initial, initial. See `meseta.Settings`. Noise and edge may
+            name parameters that only some trials have; designs of your own are not given as
+            `initial`, but by `study.enqueue_trial`.
     """
 
-    def __init__(
-        self,
-        noise: NamedNoise | None,
-        *,
-        edge: NamedEdge = "allow",
-        method: str | None = None,
-        options: object = None,
-        seed: int | None = None,
-        num_initial: int | None = None,
-        prior: Prior = "default",
-        noise_variance: float | int | None = None,
-    ) -> None:
-        from meseta.boundary import read_count
-        from meseta.integrations.optuna.study_model import StudyModel
-        from meseta.optimizer.ask_tell import SEEDS
+    def __init__(self, *, settings: Settings | None = None, **keywords: Unpack[Keywords]) -> None:
+        from meseta.optimizer.settings import Settings, read_settings
 
-        self._model = StudyModel(
-            noise, edge, method, options, num_initial, prior, noise_variance
-        ).checked()
-        self._seed = _fresh() if seed is None else read_count("seed", seed, least=0, most=SEEDS)
+        if settings is None:
+            settings = Settings(seed=None)
+        self._settings = read_settings(settings, keywords)
+        if not isinstance(self._settings.initial, str):
+            raise ValueError(
+                "initial must be 'sobol' or 'uniform' here, since the parameters of a study are "
+                "not known before its trials; give designs of your own by study.enqueue_trial(...)"
+            )
+        self._seed = self._settings.drawn_seed()
 
     def reseed_rng(self) -> None:
         """Take another seed, as Optuna asks for where trials run in several threads."""
-        self._seed = _fresh()
+        self._seed = replace(self._settings, seed=None).drawn_seed()
 
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
@@ -132,13 +123,14 @@ class RobustSampler(optuna.samplers.BaseSampler):
     def _resumed(self, study: Study, trials: Any, space: Any, numbers: Sequence[int]) -> Optimizer:
         """An optimizer that knows what the storage knows, for the trials of these numbers."""
         from meseta.acquisition import methods
+        from meseta.integrations.optuna.study_settings import observed, optimizer_of
         from meseta.integrations.optuna.study_trials import known_params, read_trials
         from meseta.optimizer.record import Trial
 
         number, own = numbers[0], set(numbers)
         others = [trial for trial in trials if trial.number not in own]
-        read = read_trials(others, space, self._model.observed())
-        fresh = self._model.optimizer(study, space, self._seed)
+        read = read_trials(others, space, observed(self._settings))
+        fresh = optimizer_of(study, space, replace(self._settings, seed=self._seed))
         known = list(read.trials)
         awaited = [
             each
@@ -159,14 +151,14 @@ class RobustSampler(optuna.samplers.BaseSampler):
         return optimizer
 
     def _warn(self, trials: Any, left_out: tuple[str, ...]) -> None:
-        """Of what the model does without; Python shows each sentence once."""
+        """Warns of what the model does without; Python shows each sentence once."""
         from meseta.boundary import unknown
         from meseta.integrations.optuna.study_space import names_in
 
         for sentence in left_out:
             warnings.warn(sentence, RuntimeWarning, stacklevel=4)
         names = list(dict.fromkeys(name for trial in trials for name in trial.distributions))
-        for name in names_in(self._model.noise, self._model.edge):
+        for name in names_in(self._settings.noise, self._settings.edge):
             if name not in names:
                 warnings.warn(
                     f"noise or edge of a parameter that no trial has had so far: "
@@ -177,57 +169,45 @@ class RobustSampler(optuna.samplers.BaseSampler):
 
 
 def recommend(
-    study: Study,
-    noise: NamedNoise | None,
-    *,
-    edge: NamedEdge = "allow",
-    method: str | None = None,
-    options: object = None,
-    seed: int = 0,
-    prior: Prior = "default",
-    noise_variance: float | int | None = None,
+    study: Study, *, settings: Settings | None = None, **keywords: Unpack[Keywords]
 ) -> StudyAnswer:
     """The robust optimum that the complete trials of a study speak for, and the nominal one.
 
     The study may be running or finished, and any sampler may have made it. Parameters that some
     complete trials do not have, and trials without a finite value, are left out; `notes` of the
-    answer says so. The arguments are those of `RobustSampler`.
+    answer says so.
+
+    Args:
+        study: Of Optuna.
+        settings: None: the defaults.
+        keywords: The settings that differ from these, as in `RobustSampler`.
     """
     from meseta.integrations.optuna.study_answer import answer
-    from meseta.integrations.optuna.study_model import StudyModel
+    from meseta.optimizer.settings import read_settings
 
-    model = StudyModel(noise, edge, method, options, None, prior, noise_variance).checked()
-    return answer(study, model, seed)
+    return answer(study, read_settings(settings, keywords))
 
 
 def report(
-    study: Study,
-    noise: NamedNoise | None,
-    *,
-    edge: NamedEdge = "allow",
-    method: str | None = None,
-    options: object = None,
-    seed: int = 0,
-    prior: Prior = "default",
-    noise_variance: float | int | None = None,
-    **words: Unpack[Words],
+    study: Study, *, settings: Settings | None = None, **keywords: Unpack[ReportKeywords]
 ) -> Page:
     """The report of a study, running or finished, made by any sampler.
 
-    The arguments are those of `recommend`; `words` those of `meseta.report.for_optimizer`.
+    Args:
+        study: Of Optuna.
+        settings: None: the defaults.
+        keywords: The settings that differ from these, as in `RobustSampler`, and the words of the
+            report, as in `meseta.report.for_optimizer`.
     """
-    from meseta.integrations.optuna.study_model import StudyModel
     from meseta.integrations.optuna.study_report import study_report
+    from meseta.optimizer.settings import read_settings
     from meseta.report import Page
-    from meseta.report.views.terms import read_terms
+    from meseta.report.views.terms import Words, read_terms
 
-    model = StudyModel(noise, edge, method, options, None, prior, noise_variance).checked()
-    said = {"title": study.study_name, **words}
-    return Page(study_report(study, model, read_terms(said), seed))
-
-
-def _fresh() -> int:
-    return secrets.randbits(62)
+    words = {name: said for name, said in keywords.items() if name in Words.__annotations__}
+    others = {name: said for name, said in keywords.items() if name not in words}
+    terms = read_terms({"title": study.study_name, **words})
+    return Page(study_report(study, read_settings(settings, others), terms))
 
 
 def _mixed(seed: int, number: int) -> int:

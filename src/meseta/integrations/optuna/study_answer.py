@@ -8,12 +8,13 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
-from meseta.integrations.optuna.study_model import StudyModel
+from meseta.integrations.optuna.study_settings import observed, optimizer_of
 from meseta.integrations.optuna.study_space import StudySpace, names_in
 from meseta.integrations.optuna.study_trials import check_supported, read_trials
 from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.comparison import comparison
 from meseta.optimizer.record import Recommendation
-from meseta.optimizer.side_by_side import side_by_side
+from meseta.optimizer.settings import Settings
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -28,12 +29,12 @@ class StudyAnswer(Recommendation):
     def __repr__(self) -> str:
         trials = sum(trial.state == "complete" for trial in self.optimizer.trials)
         title = [f"{self.optimizer.direction}", f"{trials} complete trials"]
-        return "\n".join([side_by_side(title, self, self.nominal), *self.notes])
+        return "\n".join([comparison(title, self, self.nominal), *self.notes])
 
 
-def answer(study: Study, model: StudyModel, seed: int = 0) -> StudyAnswer:
+def answer(study: Study, settings: Settings) -> StudyAnswer:
     """What the complete trials speak for."""
-    space, optimizer, notes, _ = modelled(study, model, seed)
+    space, optimizer, notes, _ = modelled(study, settings)
     order = order_of(study)
     robust = _outside(optimizer.recommend(), space, order)
     return StudyAnswer(
@@ -58,9 +59,7 @@ class Modelled(NamedTuple):
     numbers: tuple[int, ...]  # that the trials have in the study
 
 
-def modelled(
-    study: Study, model: StudyModel, seed: int = 0, *, unfinished: bool = False
-) -> Modelled:
+def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> Modelled:
     """With all complete trials, and with `unfinished` also those that run or failed."""
     states = None if unfinished else (TrialState.COMPLETE,)
     every = study.get_trials(deepcopy=False, states=states)
@@ -72,9 +71,9 @@ def modelled(
         )
     space = _space(trials)
     dropped = _dropped(trials, space)
-    _check_names(model, trials)
-    optimizer = model.optimizer(study, space, seed)
-    read = read_trials(every, space, model.observed())
+    _check_names(settings, trials)
+    optimizer = optimizer_of(study, space, settings)
+    read = read_trials(every, space, observed(settings))
     optimizer = optimizer.with_trials(read.trials)
     if not optimizer.has_values:
         raise ValueError(
@@ -107,9 +106,9 @@ def _dropped(trials: list[FrozenTrial], space: StudySpace) -> tuple[str, ...]:
     )
 
 
-def _check_names(model: StudyModel, trials: list[FrozenTrial]) -> None:
+def _check_names(settings: Settings, trials: list[FrozenTrial]) -> None:
     names = list(dict.fromkeys(name for trial in trials for name in trial.distributions))
-    for name in names_in(model.noise, model.edge):
+    for name in names_in(settings.noise, settings.edge):
         if name not in names:
             raise ValueError(
                 "noise or edge of a parameter that no complete trial has: "

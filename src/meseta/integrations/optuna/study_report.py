@@ -7,15 +7,13 @@ import optuna
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.acquisition.methods import DEFAULT_METHOD
-from meseta.integrations.optuna.attributes import ERROR
+from meseta.integrations.optuna.attributes import ERROR, is_void
 from meseta.integrations.optuna.study_answer import modelled, order_of
-from meseta.integrations.optuna.study_model import StudyModel
-from meseta.integrations.optuna.study_trials import check_one_objective, is_void
-from meseta.optimizer.record import State
+from meseta.integrations.optuna.study_trials import check_one_objective
+from meseta.optimizer.record import State, Trial
+from meseta.optimizer.settings import Settings
 from meseta.report.views.health import Finding
 from meseta.report.views.report import Report, nothing_yet, report
-from meseta.report.views.search import Evaluation
 from meseta.report.views.subject import Subject
 from meseta.report.views.terms import Terms
 
@@ -30,17 +28,16 @@ STATES: dict[TrialState, State] = {
 
 def study_report(
     study: Study,
-    model: StudyModel,
+    settings: Settings,
     terms: Terms,
-    seed: int = 0,
     order: Sequence[str] = (),
 ) -> Report:
     """Everything that the trials say; parameters in that order, where it is given."""
     check_one_objective(study)
     trials = study.get_trials(deepcopy=False)
     if not any(trial.state == TrialState.COMPLETE for trial in trials):
-        return _unfinished(study, model, terms, trials, order)
-    space, optimizer, notes, numbers = modelled(study, model, seed, unfinished=True)
+        return _unfinished(study, settings, terms, trials, order)
+    space, optimizer, notes, numbers = modelled(study, settings, unfinished=True)
     subject = Subject(
         optimizer, space.outside, space.to_optuna, space.fixed, numbers, order or order_of(study)
     )
@@ -51,24 +48,22 @@ def study_report(
 
 def _unfinished(
     study: Study,
-    model: StudyModel,
+    settings: Settings,
     terms: Terms,
     trials: list[FrozenTrial],
     order: Sequence[str],
 ) -> Report:
-    evaluations = tuple(_evaluation(trial) for trial in trials if not is_void(trial))
+    shown = tuple(_trial(trial) for trial in trials if not is_void(trial))
     names = dict.fromkeys([*order, *(name for trial in trials for name in trial.params)])
     maximize = study.direction == optuna.study.StudyDirection.MAXIMIZE
-    method = DEFAULT_METHOD if model.method is None else model.method
-    return nothing_yet(terms, maximize, method, tuple(names), evaluations)
+    return nothing_yet(terms, maximize, settings.method, settings.kernel, tuple(names), shown)
 
 
-def _evaluation(trial: FrozenTrial) -> Evaluation:
+def _trial(trial: FrozenTrial) -> Trial:
     error = trial.user_attrs.get(ERROR)
-    return Evaluation(
+    return Trial(
         trial.number,
         dict(trial.params),
-        None,
         None,
         STATES[trial.state],
         None,

@@ -8,7 +8,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED, is_void
 from meseta.integrations.optuna.study_space import StudySpace
 from meseta.optimizer.record import State, Trial
 from meseta.space.parameter import Value
@@ -76,14 +76,6 @@ def read_trials(
             )
         )
     return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))
-
-
-def is_void(trial: FrozenTrial) -> bool:
-    """Whether it says nothing about its design.
-
-    A value counts, also of a trial that was given up while its worker was about to store it.
-    """
-    return VOID in trial.user_attrs and trial.state != TrialState.COMPLETE
 
 
 def _error(trial: FrozenTrial) -> str | None:

@@ -1,4 +1,4 @@
-"""Reports as one HTML file: for colleagues, by mail, without a server and without a network."""
+"""Reports as one HTML file that needs no server and no network."""
 
 import os
 from pathlib import Path
@@ -14,43 +14,46 @@ except ModuleNotFoundError as error:
 
 
 def html(report: Report) -> str:
-    """The document; the same report always gives the same text."""
+    """The HTML document; the same report always gives the same text."""
     return document(report)
 
 
 def is_report(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a report of ours, by what stands in its head."""
+    """Whether a file is a report of Meseta, judged by its head."""
     with open(path, "rb") as file:
         head = file.read(4096)
     return f'<meta name="generator" content="{GENERATOR}"'.encode() in head
 
 
 def check_target(path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Where a report may be written: a new file or an older report, any file with `force`."""
+    """Returns the path if a report may be written there: a new file or an older report.
+
+    With `force`, any file may be overwritten.
+    """
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(
             f"{target} is a folder; give the name of a file in it, such as {target / 'report.html'}"
         )
     if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent}; make it first")
+        raise FileNotFoundError(f"there is no folder {target.parent}; create it first")
     if target.exists() and not target.is_file():
-        raise FileExistsError(f"{target} is no regular file; name another")
+        raise FileExistsError(f"{target} is no regular file; choose another path")
     if target.exists() and not force and not is_report(target):
         raise FileExistsError(
-            f"{target} exists and is no report of meseta, so it is left as it is; name another "
-            "file, or overwrite it: --force on the command line, force=True in Python"
+            f"{target} exists and is no report of meseta, so it was not changed; choose another "
+            "path, or overwrite the file: --force on the command line, force=True in Python"
         )
     return target
 
 
 def write(report: Report, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Written beside its place and moved there, so that nobody reads half of it."""
+    """Writes a file beside the target and moves it there, so that nobody reads half of it."""
     target = check_target(path, force=force)
     text = html(report)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
-        # text that is no Unicode, such as half a pair, must not spoil the rest
+        # text that is not valid Unicode, such as half a surrogate pair, must not stop the report
         unfinished.write_bytes(text.encode("utf-8", errors="replace"))
         os.replace(unfinished, target)
     finally:

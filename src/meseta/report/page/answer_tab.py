@@ -1,20 +1,20 @@
-"""The answer: where the robust optimum lies, what to expect of it, what comes out in use."""
+"""The first tab: the robust and the nominal optimum, their values, and the values in use."""
 
 from meseta.report.page.chart import plot
 from meseta.report.page.figures_outcomes import outcomes_figure
+from meseta.report.page.html_table import remark, table
 from meseta.report.page.markup import Child, Markup, element, together
 from meseta.report.page.numbers import (
-    between,
     estimate,
     interval,
     percent,
-    percent_between,
+    percent_with_interval,
     setting,
+    with_interval,
 )
-from meseta.report.page.sentences_of_answer import gain_and_price
-from meseta.report.page.table import remark, table
-from meseta.report.views.answer import Answer, Choice
-from meseta.report.views.estimate import Estimate
+from meseta.report.page.summary import gain_and_price
+from meseta.report.views.answer import Answer
+from meseta.report.views.estimate import Estimate, nominal_value, robust_value
 from meseta.report.views.outcomes import LEVELS, OutcomesOfBoth
 from meseta.report.views.report import Report
 from meseta.report.views.terms import Terms
@@ -25,7 +25,7 @@ def answer_tab(report: Report, answer: Answer) -> Markup:
     sentences = [element("p", sentence) for sentence in gain_and_price(answer, terms)]
     parts: list[Child] = [
         element("div", sentences, class_="lead"),
-        element("div", _design_table(report, answer), _worth_table(answer, terms), class_="beside"),
+        element("div", _design_table(report, answer), _value_table(answer, terms), class_="beside"),
     ]
     if report.outcomes is not None:
         parts.append(_outcomes(report.outcomes, terms))
@@ -35,7 +35,7 @@ def answer_tab(report: Report, answer: Answer) -> Markup:
 def _design_table(report: Report, answer: Answer) -> Markup:
     terms = report.terms
     robust, nominal = answer.robust.params, answer.nominal.params
-    # those with a single value are no parameters of the model, but part of the design
+    # a parameter with a single value is no part of the model, but it is part of the design
     names = [n for n in dict.fromkeys([*report.parameters, *robust]) if n in robust]
     rows = [
         (
@@ -48,21 +48,22 @@ def _design_table(report: Report, answer: Answer) -> Markup:
     return table("Both designs", ("Parameter", "Robust optimum", "Nominal optimum"), rows)
 
 
-def _worth_table(answer: Answer, terms: Terms) -> Markup:
+def _value_table(answer: Answer, terms: Terms) -> Markup:
     def row(head: str, small: str, robust: Estimate, nominal: Estimate) -> tuple[Child, ...]:
         return (together(head, remark(small)), _cell(robust, terms), _cell(nominal, terms))
 
-    def both(choice: Choice) -> tuple[Estimate, Estimate]:
-        return choice.perturbed, choice.unperturbed
-
-    (robust_g, robust_f), (nominal_g, nominal_f) = both(answer.robust), both(answer.nominal)
-    wanted = "large" if answer.maximize else "small"
+    robust, nominal = answer.robust, answer.nominal
+    better = "large" if answer.maximize else "small"
     rows = [
-        row("In use", "expected under the noise, g", robust_g, nominal_g),
-        row("On paper", "if nothing perturbs it, f", robust_f, nominal_f),
-        ("Better by", _by(answer.gain, "in use", terms), _by(answer.price, "on paper", terms)),
+        row("Robust value (g)", "mean in use", robust_value(robust), robust_value(nominal)),
+        row("Nominal value (f)", "without noise", nominal_value(robust), nominal_value(nominal)),
+        (
+            "Better by",
+            _by(answer.gain, "robust value", terms),
+            _by(answer.price, "nominal value", terms),
+        ),
     ]
-    caption = f"What to expect of {terms.value} ({wanted} values are wanted)"
+    caption = f"Values of {terms.value} with 95 % intervals ({better} values are better)"
     return table(caption, ("", "Robust optimum", "Nominal optimum"), rows)
 
 
@@ -79,35 +80,34 @@ def _by(belief: Estimate, where: str, terms: Terms) -> Markup:
 def _outcomes(both: OutcomesOfBoth, terms: Terms) -> Markup:
     median = LEVELS.index(0.5)
     told = [
-        f"{each.name}: median {between(each.quantiles[median], terms.unit)}, nine tenths from "
+        f"{each.name}: median {with_interval(each.quantiles[median], terms.unit)}, 90 % from "
         f"{interval(each.quantiles[0].value, each.quantiles[-1].value, terms.unit)}"
         for each in (both.robust, both.nominal)
     ]
     caption = (
-        "Each outline shows how often which value comes out when the inputs are perturbed; below, "
-        "the thin line holds nine tenths of the outcomes, the thick one half, the symbol is the "
-        "median."
+        "The histograms show the values you will see in use. Below them, the thin line holds 90 % "
+        "of the values, the thick line holds 50 %, and the symbol is the median."
     )
-    if max(both.outside) > 0.0005:  # what rounds to a tenth of a per cent
+    if max(both.outside) > 0.0005:  # less would be shown as 0.0 %
         caption += (
-            f" Not shown, beyond the ends: {percent(both.outside[0])} of the robust and "
-            f"{percent(both.outside[1])} of the nominal outcomes."
+            f" Outside of the plot are {percent(both.outside[0])} of the values of the robust "
+            f"optimum and {percent(both.outside[1])} of those of the nominal optimum."
         )
     figure = plot(
         outcomes_figure(both, terms),
         f"Histograms of {terms.value} in use. {'; '.join(told)}.",
         caption,
     )
-    heading = element("h3", "What comes out in use")
+    heading = element("h3", "Values in use")
     return element("section", heading, figure, _quantile_table(both, terms))
 
 
 def _quantile_table(both: OutcomesOfBoth, terms: Terms) -> Markup:
     rows: list[tuple[Child, ...]] = [
         (
-            f"{100 * level:.0f} % lie below",
-            between(robust, terms.unit),
-            between(nominal, terms.unit),
+            f"{100 * level:.0f} % are below",
+            with_interval(robust, terms.unit),
+            with_interval(nominal, terms.unit),
         )
         for level, robust, nominal in zip(
             LEVELS, both.robust.quantiles, both.nominal.quantiles, strict=True
@@ -116,20 +116,20 @@ def _quantile_table(both: OutcomesOfBoth, terms: Terms) -> Markup:
     rows.append(
         (
             "Standard deviation",
-            between(both.robust.std, terms.unit),
-            between(both.nominal.std, terms.unit),
+            with_interval(both.robust.std, terms.unit),
+            with_interval(both.nominal.std, terms.unit),
         )
     )
     if both.robust.meets is not None and both.nominal.meets is not None:
         rows.append(
             (
                 together("Meets the specification", remark(_specification(terms))),
-                percent_between(both.robust.meets),
-                percent_between(both.nominal.meets),
+                percent_with_interval(both.robust.meets),
+                percent_with_interval(both.nominal.meets),
             )
         )
-    caption = f"Outcomes of {terms.value}; in brackets how sure the model is, 95 %"
-    return table(caption, ("Outcomes", "Robust optimum", "Nominal optimum"), rows)
+    caption = f"Values of {terms.value} in use, with 95 % intervals in brackets"
+    return table(caption, ("Values in use", "Robust optimum", "Nominal optimum"), rows)
 
 
 def _specification(terms: Terms) -> str:

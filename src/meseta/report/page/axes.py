@@ -1,4 +1,4 @@
-"""Parameters along the axes of plots: their scale, and what choices are called there."""
+"""Parameters as axes of plots: their scale, and the labels of choices."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -12,14 +12,14 @@ from meseta.space.parameter import Value
 
 
 def axes_of(report: Report) -> dict[str, Axis]:
-    """An axis for each parameter; guessed from the evaluations where there is no landscape."""
+    """An axis for each parameter, guessed from the trials if there is no landscape."""
     slices = () if report.landscape is None else report.landscape.slices
     known = {each.axis.name: each.axis for each in slices}
     return {name: known.get(name) or _guessed(name, report) for name in report.parameters}
 
 
 def shown(axis: Axis, values: Iterable[Value]) -> list[Any]:
-    """Values as plotly takes them: choices by their labels."""
+    """Values as plotly takes them; choices become labels."""
     if axis.scale != "choices":
         return list(values)
     names = _choices(axis)
@@ -27,7 +27,7 @@ def shown(axis: Axis, values: Iterable[Value]) -> list[Any]:
 
 
 def layout_of(axis: Axis, terms: Terms, points: Iterable[Value] = ()) -> dict[str, Any]:
-    """The axis of plotly; with `points` no longer than it and they need."""
+    """The axis for plotly; with `points`, it is just long enough to hold them."""
     title = {"text": parameter_title(axis.name, terms)}
     if axis.scale == "choices":
         order = shown(axis, axis.values)
@@ -44,13 +44,13 @@ def layout_of(axis: Axis, terms: Terms, points: Iterable[Value] = ()) -> dict[st
 
 
 def _ends(axis: Axis, points: Iterable[Value]) -> list[float] | None:
-    """From end to end, and to points that were executed beyond; with room for their symbols."""
+    """The range of the axis, extended to points beyond it, with room for their symbols."""
     inside = [axis.values[0], axis.values[-1]] if axis.values else []
     beyond = list(points)
     if not beyond or not inside:
         return None
     ends = [min(*inside, *beyond), max(*inside, *beyond)]
-    if axis.scale == "log":  # plotly takes the ends of these as logarithms
+    if axis.scale == "log":  # plotly takes these ends as logarithms
         if ends[0] <= 0:
             return None
         inside, ends = ([math.log10(v) for v in pair] for pair in (sorted(inside), ends))
@@ -62,7 +62,7 @@ def _ends(axis: Axis, points: Iterable[Value]) -> list[float] | None:
 
 
 def _choices(axis: Axis) -> dict[str, str]:
-    """What each is called: numbered where another one, such as 1 beside "1", is called the same."""
+    """The label of each choice, numbered if two look the same, such as 1 and "1"."""
     names = [label(str(value) if str(value).strip() else repr(value), 20) for value in axis.values]
     numbered = [
         f"{name} [{i}]" if names.count(name) > 1 else name for i, name in enumerate(names, start=1)
@@ -71,11 +71,7 @@ def _choices(axis: Axis) -> dict[str, str]:
 
 
 def _guessed(name: str, report: Report) -> Axis:
-    values = _distinct(
-        evaluation.params[name]
-        for evaluation in report.search.evaluations
-        if name in evaluation.params
-    )
+    values = _distinct(trial.params[name] for trial in report.search.trials if name in trial.params)
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
         return Axis(name, "linear", tuple(sorted(values)))
     return Axis(name, "choices", tuple(values))

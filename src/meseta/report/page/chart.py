@@ -1,4 +1,4 @@
-"""A plot as a piece of the page: its data, a summary for those who do not see it, a caption."""
+"""A plot on the page: its data, a caption, and a summary for readers who cannot see it."""
 
 import json
 import math
@@ -9,16 +9,16 @@ import plotly.graph_objects as go
 from meseta.report.page.markup import Markup, element
 from meseta.report.page.packing import packed
 
-DIGITS = 6  # of plotted numbers, beyond what their common offset takes
+DIGITS = 6  # digits of plotted numbers, after a part that all numbers share
 
 
 def plot(
     figure: go.Figure, summary: str, caption: str, size: Literal["wide", "small"] = "wide"
 ) -> Markup:
-    """Drawn by the script of the page, from the data beside it."""
+    """A figure that the script of the page draws from the data beside it."""
     plain = figure.to_plotly_json()
     layout = dict(plain["layout"])
-    layout.pop("template", None)  # that of the theme takes its place
+    layout.pop("template", None)  # the page has its own, light and dark
     data = packed(_json({"data": plain["data"], "layout": layout}))
     chart = element(
         "div", class_="chart", role="img", aria_label=summary, style=f"height: {layout['height']}px"
@@ -32,7 +32,7 @@ def _json(value: object) -> str:
 
 
 def _short(value: Any) -> Any:
-    """Without digits that nobody sees, and without NaN, which JSON does not know."""
+    """The same without digits that nobody sees, and with null for NaN, which JSON lacks."""
     if isinstance(value, dict):
         return {key: _short(each) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -45,7 +45,7 @@ def _short(value: Any) -> Any:
 
 
 def _rounded(values: list[float] | tuple[float, ...]) -> list[float | None]:
-    """Numbers around a million that differ by one keep the digits by which they differ."""
+    """Rounds, but keeps the digits by which numbers differ, such as 1000001 and 1000002."""
     finite = [value for value in values if math.isfinite(value)]
     span = max(finite, default=0.0) - min(finite, default=0.0)
     largest = max(map(abs, finite), default=0.0)

@@ -1,4 +1,4 @@
-"""The report as one HTML document, which loads nothing from anywhere."""
+"""The report as one HTML document, which loads no other file."""
 
 import base64
 import hashlib
@@ -8,20 +8,26 @@ from importlib.resources import files
 
 from plotly.offline import get_plotlyjs
 
+from meseta.gp.fit import KernelName
 from meseta.report.page.answer_tab import answer_tab
 from meseta.report.page.landscape_tab import landscape_tab
 from meseta.report.page.markup import Child, Markup, element
 from meseta.report.page.packing import packed_library
 from meseta.report.page.search_tab import search_tab
-from meseta.report.page.sentences_of_answer import counts, summary
+from meseta.report.page.summary import counts, summary
 from meseta.report.page.theme import DARK, FONT, LIGHT, custom_properties, in_the_dark, template
 from meseta.report.page.tolerances_tab import tolerances_tab
 from meseta.report.views.report import Report
 
-# before anything is painted: what is meant for readers without scripts does not flash up
+# runs before the first paint, so that texts for readers without scripts never appear
 AT_ONCE = 'document.documentElement.classList.add("scripted");'
-GENERATOR = "meseta"  # by which a report is known for one
-MOST_LINES = 3  # of noise in the head, before they are run together
+GENERATOR = "meseta"  # marks a file as a report
+KERNELS: dict[KernelName, str] = {
+    "se": "squared exponential",
+    "matern52": "Matérn 5/2",
+    "matern32": "Matérn 3/2",
+}
+MOST_LINES = 3  # noise laws in the head that have a line each; more share one
 
 
 @dataclass(frozen=True)
@@ -57,11 +63,11 @@ def document(report: Report) -> str:
 
 
 def _tabs(report: Report) -> list[Tab]:
-    search = Tab("search", "Search", search_tab(report))
+    search = Tab("search", "Trials and model", search_tab(report))
     if report.answer is None:
         return [search]
     return [
-        Tab("answer", "Answer", answer_tab(report, report.answer)),
+        Tab("answer", "Robust optimum", answer_tab(report, report.answer)),
         Tab("tolerances", "Tolerances", tolerances_tab(report)),
         Tab("landscape", "Landscape", landscape_tab(report)),
         search,
@@ -73,9 +79,10 @@ def _header(report: Report) -> Markup:
     laws = [f"{whose}: {law}" for whose, law in report.noise]
     noise = [element("div", law) for law in laws] if len(laws) <= MOST_LINES else "; ".join(laws)
     facts: tuple[tuple[str, Child], ...] = (
-        ("Evaluations", counts(report)),
+        ("Trials", counts(report)),
         ("Method", report.method),
-        ("Wanted", f"{'large' if report.maximize else 'small'} values of {terms.value}"),
+        ("Kernel", KERNELS[report.kernel]),
+        ("Goal", f"{'maximize' if report.maximize else 'minimize'} {terms.value}"),
         ("Noise", noise or "none"),
     )
     return element(
@@ -91,7 +98,7 @@ def _header(report: Report) -> Markup:
         element("dl", [element("div", element("dt", n), element("dd", v)) for n, v in facts]),
         element(
             "p",
-            "The plots need JavaScript; all tables and texts are below.",
+            "The plots need JavaScript. All tables and texts are below.",
             class_="notice unscripted",
         ),
         element("p", class_="notice", id="without-plots", role="status", hidden=True),
@@ -99,7 +106,7 @@ def _header(report: Report) -> Markup:
 
 
 def _tablist(tabs: list[Tab]) -> Markup:
-    """Shown by the script alone: without it all panels are open."""
+    """The list of tabs. The script shows it; without the script all panels are open."""
     buttons = [
         element(
             "button",
@@ -146,7 +153,7 @@ def _style() -> str:
 
 
 def _themes() -> str:
-    """What the script changes plots by."""
+    """The colours that the script gives to plots, as JSON."""
     themes = {
         "light": {"template": template(LIGHT), "colors": {}},
         "dark": {"template": template(DARK), "colors": in_the_dark()},
@@ -155,7 +162,7 @@ def _themes() -> str:
 
 
 def _policy(script: str) -> str:
-    """Nothing is loaded, and no script runs but the page's own."""
+    """The security policy: the page loads nothing, and only its own scripts run."""
     hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (AT_ONCE, script, get_plotlyjs()))
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:"

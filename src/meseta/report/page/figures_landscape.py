@@ -1,4 +1,4 @@
-"""Plots of f and g: along one parameter, and over two."""
+"""Plots of f and g along one parameter and over two."""
 
 import math
 from collections.abc import Sequence
@@ -10,26 +10,27 @@ from meseta.report.page.axes import layout_of, shown
 from meseta.report.page.labels import label, lines, parameter_title, set_to, value_title
 from meseta.report.page.numbers import estimate, number, plain
 from meseta.report.page.theme import LIGHT, SCALE
-from meseta.report.page.traces import NOMINAL, OF_F, OF_G, ROBUST, add_band, add_bars, add_mark
+from meseta.report.page.traces import OF_F, OF_G, add_band, add_bars, add_mark
+from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.axis import Axis
 from meseta.report.views.estimate import BAND, Estimate
-from meseta.report.views.landscape import Map, Observation, Slice
+from meseta.report.views.landscape import Map, PlottedTrial, Slice
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.terms import Terms
 from meseta.space.parameter import Value
 
-IN_USE, ON_PAPER = "in use (g)", "unperturbed (f)"
-LEVELS = 12  # lines of equal value on a map, about
+ROBUST_VALUE, NOMINAL_VALUE = "robust value (g)", "nominal value (f)"
+LEVELS = 12  # contour lines on a map, approximately
 
 
 def slice_figure(slice_: Slice, terms: Terms, next_point: NextPoint | None = None) -> go.Figure:
-    """Means and 95 % bands of f and g; below, what the next evaluation is worth, where known."""
+    """Means and 95 % intervals of f and g; below, the acquisition function if it is known."""
     figure = go.Figure()
     axis, choices = slice_.axis, slice_.axis.scale == "choices"
     x = shown(axis, axis.values)
     for name, look, means, stds in (
-        (ON_PAPER, OF_F, slice_.f_mean, slice_.f_std),
-        (IN_USE, OF_G, slice_.g_mean, slice_.g_std),
+        (NOMINAL_VALUE, OF_F, slice_.f_mean, slice_.f_std),
+        (ROBUST_VALUE, OF_G, slice_.g_mean, slice_.g_std),
     ):
         hover = [
             lines(set_to(axis.name, v, terms), _believed(name, m, s, terms))
@@ -38,8 +39,8 @@ def slice_figure(slice_: Slice, terms: Terms, next_point: NextPoint | None = Non
         (add_bars if choices else add_band)(figure, x, means, stds, name, look, hover)
     _add_data(figure, slice_, terms)
     for name, look, mark, group in (
-        (NOMINAL, OF_F, slice_.nominal, ON_PAPER),
-        (ROBUST, OF_G, slice_.robust, IN_USE),
+        (NOMINAL, OF_F, slice_.nominal, NOMINAL_VALUE),
+        (ROBUST, OF_G, slice_.robust, ROBUST_VALUE),
     ):
         hover_text = lines(
             name, set_to(axis.name, mark.x, terms), label(number(mark.y, terms.unit))
@@ -51,7 +52,7 @@ def slice_figure(slice_: Slice, terms: Terms, next_point: NextPoint | None = Non
         yaxis={"title": {"text": value_title(terms)}},
     )
     if choices:
-        # beside each other; plotly would let such an axis begin at zero
+        # side by side; by default plotly would start this axis at zero
         figure.update_layout(scattermode="group", yaxis={"range": _reach(slice_)})
     if next_point is not None and next_point.axis is not None:
         _add_acquisition(figure, next_point, next_point.axis, terms)
@@ -59,7 +60,7 @@ def slice_figure(slice_: Slice, terms: Terms, next_point: NextPoint | None = Non
 
 
 def map_figures(map_: Map, terms: Terms) -> tuple[go.Figure, go.Figure]:
-    """Of f and of g, on the same scale of colours."""
+    """The maps of f and of g, with the same colour scale."""
     everything = [v for rows in (map_.f_mean, map_.g_mean) for row in rows for v in row]
     low, high = min(everything), max(everything)
     return (
@@ -109,7 +110,7 @@ def _map_figure(
         add_mark(figure, x, y, name, look, hover)
     figure.update_layout(
         height=420,
-        hoverdistance=8,  # pixels: between points the surface speaks
+        hoverdistance=8,  # pixels: farther from a point, the hover text is that of the surface
         xaxis=layout_of(map_.x, terms, [map_.robust.x, *(each.x for each in map_.data)]),
         yaxis=layout_of(map_.y, terms, [map_.robust.y, *(each.y for each in map_.data)]),
     )
@@ -125,7 +126,7 @@ def _add_data(figure: go.Figure, slice_: Slice, terms: Terms) -> None:
         mode="markers",
         name="evaluations",
         offsetgroup="evaluations",
-        # hollow where the points lie off the slice, and need not meet the line
+        # hollow if the points do not lie in the slice and need not meet the line
         marker={
             "color": LIGHT.soft,
             "size": 7,
@@ -166,9 +167,9 @@ def _add_evaluated(figure: go.Figure, map_: Map, terms: Terms) -> None:
 
 
 def _add_acquisition(figure: go.Figure, next_point: NextPoint, axis: Axis, terms: Terms) -> None:
-    """In a panel below, on the same axis."""
+    """Adds the acquisition function in a panel below, with the same x axis."""
     x = shown(axis, axis.values)
-    # a curve of the space between 0 and its highest point: its unit is that of the method
+    # scaled to a maximum of 1, since the unit depends on the method
     highest = max(map(abs, next_point.acquisition), default=0.0)
     y = [value / highest if highest else 0.0 for value in next_point.acquisition]
     choices = axis.scale == "choices"
@@ -177,11 +178,11 @@ def _add_acquisition(figure: go.Figure, next_point: NextPoint, axis: Axis, terms
         y=y,
         yaxis="y2",
         mode="markers" if choices else "lines",
-        name="worth of an evaluation",
-        offsetgroup=IN_USE,
+        name="acquisition function",
+        offsetgroup=ROBUST_VALUE,
         line={"color": LIGHT.third, "width": 2, "dash": "dot"},
         marker={"color": LIGHT.third, "symbol": "square"},
-        hovertext=[f"worth of an evaluation: {plain(v, 3)} of the highest" for v in y],
+        hovertext=[f"acquisition function: {plain(v, 3)} of the maximum" for v in y],
         hoverinfo="text",
     )
     at = next_point.params[axis.name]
@@ -190,10 +191,10 @@ def _add_acquisition(figure: go.Figure, next_point: NextPoint, axis: Axis, terms
         y=[y[_nearest(axis, at)]],
         yaxis="y2",
         mode="markers",
-        name="next experiment",
-        offsetgroup=IN_USE,
+        name="next evaluation",
+        offsetgroup=ROBUST_VALUE,
         marker={"color": LIGHT.third, "symbol": "triangle-up", "size": 12},
-        hovertext=[lines("next experiment", set_to(axis.name, at, terms))],
+        hovertext=[lines("next evaluation", set_to(axis.name, at, terms))],
         hoverinfo="text",
     )
     figure.update_layout(
@@ -205,7 +206,7 @@ def _add_acquisition(figure: go.Figure, next_point: NextPoint, axis: Axis, terms
 
 
 def _reach(slice_: Slice) -> list[float]:
-    """From the lowest to the highest thing that is drawn, with some room."""
+    """The range from the lowest to the highest drawn value, with some room."""
     rows = ((slice_.f_mean, slice_.f_std), (slice_.g_mean, slice_.g_std))
     pairs = [pair for means, stds in rows for pair in zip(means, stds, strict=True)]
     ends = [m + sign * BAND * s for m, s in pairs for sign in (-1, 1)]
@@ -220,9 +221,9 @@ def _nearest(axis: Axis, at: Value) -> int:
     return min(range(len(axis.values)), key=lambda i: abs(axis.values[i] - at))
 
 
-def _observed(each: Observation, terms: Terms) -> tuple[str, str]:
+def _observed(each: PlottedTrial, terms: Terms) -> tuple[str, str]:
     value = label(f"{terms.value}: {number(each.value, terms.unit)}", 80)
-    return f"evaluation {each.number}", value
+    return f"trial {each.number}", value
 
 
 def _believed(name: str, mean: float, std: float, terms: Terms) -> str:
@@ -230,12 +231,12 @@ def _believed(name: str, mean: float, std: float, terms: Terms) -> str:
 
 
 def _slot(letter: str, axis: Axis) -> str:
-    """Where plotly writes a coordinate."""
+    """The placeholder that plotly fills with a coordinate."""
     return f"%{{{letter}}}" if axis.scale == "choices" else f"%{{{letter}:.4~g}}"
 
 
 def _round_step(width: float) -> float:
-    """1, 2 or 5 times a power of ten, next above."""
+    """The next larger number that is 1, 2 or 5 times a power of ten."""
     if not width > 0:
         return 1.0
     power = 10.0 ** math.floor(math.log10(width))

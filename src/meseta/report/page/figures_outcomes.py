@@ -1,17 +1,18 @@
-"""The plot of what comes out in use."""
+"""The plot of the values in use."""
 
 import plotly.graph_objects as go
 
 from meseta.report.page.labels import label, lines, value_title
-from meseta.report.page.numbers import between, number, percent, plain
+from meseta.report.page.numbers import number, percent, plain, with_interval
 from meseta.report.page.theme import LIGHT, translucent
-from meseta.report.page.traces import NOMINAL, OF_F, OF_G, ROBUST, Look
+from meseta.report.page.traces import OF_F, OF_G, Look
+from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.report.views.terms import Terms
 
 
 def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:
-    """Two histograms over each other; below, where half and nine tenths of the outcomes lie."""
+    """Two histograms; below them, the central 50 % and 90 % of the values."""
     figure = go.Figure()
     rows = (
         (NOMINAL, OF_F, both.nominal, both.nominal_share),
@@ -30,7 +31,7 @@ def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:
         height=440,
         xaxis={"title": {"text": value_title(terms)}, "anchor": "y2", "range": list(ends)},
         yaxis={
-            "title": {"text": "share of outcomes"},
+            "title": {"text": "share of values"},
             "domain": [0.3, 1.0],
             "tickformat": ".0%",
             "rangemode": "tozero",
@@ -48,7 +49,7 @@ def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:
 
 
 def _ends(both: OutcomesOfBoth, terms: Terms) -> tuple[float, float]:
-    """Of the axis: as far as limits reach, unless outcomes would shrink to a corner."""
+    """The ends of the axis. It includes the limits, unless they are far from the values."""
     low, high = both.edges[0], both.edges[-1]
     room = 0.5 * (high - low)
     limits = [v for v in (terms.at_least, terms.at_most) if v is not None]
@@ -65,7 +66,7 @@ def _add_limit(
     row: int,
     ends: tuple[float, float],
 ) -> None:
-    """Of the specification: a line with its words to the right or left; far away the words only."""
+    """Adds a specification limit: a line and its text, or the text only if it is far away."""
     if ends[0] <= limit <= ends[1]:
         figure.add_vline(x=limit, line={"color": LIGHT.ink, "width": 1.5, "dash": "dot"})
         at = limit
@@ -80,7 +81,7 @@ def _add_limit(
         y=1,
         yref="paper",
         yanchor="top",
-        yshift=-18 * row,  # below the other, which may be at the same end
+        yshift=-18 * row,  # below the other text, which may be at the same end
         text=text,
         showarrow=False,
     )
@@ -114,10 +115,12 @@ def _add_steps(
 
 
 def _add_strip(figure: go.Figure, outcomes: Outcomes, name: str, look: Look, terms: Terms) -> None:
-    """A thin line from 5 to 95 %, a thick one from 25 to 75 %, the median marked."""
+    """Adds a thin line from 5 to 95 %, a thick line from 25 to 75 %, and the median."""
     at = [quantile.value for quantile in outcomes.quantiles]
     texts = [
-        lines(name, label(f"{100 * level:.0f} % lie below {between(quantile, terms.unit)}", 80))
+        lines(
+            name, label(f"{100 * level:.0f} % are below {with_interval(quantile, terms.unit)}", 80)
+        )
         for level, quantile in zip(LEVELS, outcomes.quantiles, strict=True)
     ]
     for ends, width in (((0, 4), 2), ((1, 3), 7)):

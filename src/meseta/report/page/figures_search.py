@@ -1,10 +1,11 @@
-"""Plots of the search: what was recommended, what was evaluated, how well it is fitted."""
+"""Plots of the search: the recommendations, the trials, and how well the model predicts."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
 
+from meseta.optimizer.record import Trial
 from meseta.report.page.axes import layout_of, shown
 from meseta.report.page.labels import label, lines, set_to, value_title
 from meseta.report.page.numbers import estimate, number
@@ -12,14 +13,14 @@ from meseta.report.page.theme import LIGHT, SCALE
 from meseta.report.page.traces import OF_G, add_band
 from meseta.report.views.axis import Axis
 from meseta.report.views.estimate import BAND
-from meseta.report.views.search import Evaluation, LeaveOneOut, Progress
+from meseta.report.views.search import LeaveOneOut, Progress
 from meseta.report.views.terms import Terms
 
 MOST_NAMED = 6  # parameters in a hover label
 
 
 def progress_figure(progress: Progress, terms: Terms) -> go.Figure:
-    """What the recommended design was believed to be worth, over evaluations."""
+    """The robust value of the recommended design, over evaluations."""
     figure = go.Figure()
     hover = [
         lines(
@@ -38,7 +39,7 @@ def progress_figure(progress: Progress, terms: Terms) -> go.Figure:
         height=380,
         showlegend=False,
         xaxis={"title": {"text": "evaluations"}, "rangemode": "tozero"},
-        yaxis={"title": {"text": f"in use: {value_title(terms)}"}},
+        yaxis={"title": {"text": f"robust value: {value_title(terms)}"}},
     )
     return figure
 
@@ -68,10 +69,10 @@ def recommended_figure(axis: Axis, progress: Progress, terms: Terms) -> go.Figur
     return figure
 
 
-def evaluated_figure(axis: Axis, evaluations: Sequence[Evaluation], terms: Terms) -> go.Figure:
-    """One parameter of every trial, in their order; its value as colour, failures as crosses."""
+def trials_figure(axis: Axis, trials: Sequence[Trial], terms: Terms) -> go.Figure:
+    """One parameter of every trial, over their numbers; colours are values, crosses failures."""
     figure = go.Figure()
-    there = [each for each in evaluations if axis.name in each.params]
+    there = [each for each in trials if axis.name in each.params]
     complete = [each for each in there if each.value is not None]
     if complete:
         marker = {
@@ -105,14 +106,14 @@ def evaluated_figure(axis: Axis, evaluations: Sequence[Evaluation], terms: Terms
 
 
 def fit_figure(fit: LeaveOneOut, terms: Terms) -> go.Figure:
-    """What came out against what the model would have said."""
+    """Observed values, and what the model predicts for each from the others."""
     figure = go.Figure()
     rows = list(zip(fit.numbers, fit.observed, fit.predicted, strict=True))
     inside = [row for row in rows if row[2].low <= row[1] <= row[2].high]
     outside = [row for row in rows if not row[2].low <= row[1] <= row[2].high]
     for name, mine, color, symbol in (
-        ("within its interval", inside, LIGHT.nominal, "circle"),
-        ("outside", outside, LIGHT.robust, "x"),
+        ("in its interval", inside, LIGHT.nominal, "circle"),
+        ("outside its interval", outside, LIGHT.robust, "x"),
     ):
         if not mine:
             continue
@@ -130,7 +131,7 @@ def fit_figure(fit: LeaveOneOut, terms: Terms) -> go.Figure:
             marker={"color": color, "symbol": symbol, "size": 7},
             hovertext=[
                 lines(
-                    f"evaluation {n}",
+                    f"trial {n}",
                     label(f"observed: {number(observed, terms.unit)}"),
                     label(f"predicted: {estimate(belief, terms.unit)}"),
                 )
@@ -158,7 +159,7 @@ def fit_figure(fit: LeaveOneOut, terms: Terms) -> go.Figure:
 def _add_trials(
     figure: go.Figure,
     axis: Axis,
-    trials: Sequence[Evaluation],
+    trials: Sequence[Trial],
     name: str,
     marker: dict[str, Any],
     terms: Terms,

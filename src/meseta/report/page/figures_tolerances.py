@@ -1,4 +1,4 @@
-"""Plots of which tolerance matters."""
+"""Plots that show which tolerance matters."""
 
 from collections.abc import Sequence
 
@@ -14,19 +14,19 @@ from meseta.report.views.estimate import BAND
 from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerance
 
-MOST_LINES = 6  # of those that matter most: more would be a tangle, and colours run out
-MOST_BANDS = 3  # bands of more lines would hide each other
-FACTOR = "noise, as a multiple of today's"
+MOST_LINES = 6  # tolerances with a line of their own; there are no more colours
+MOST_BANDS = 3  # lines with bands; more bands would hide each other
+FACTOR = "noise relative to today"
 
 
 def looks(each: Sequence[Tolerance]) -> dict[str, Look]:
-    """One for each of the first few."""
+    """The look of the line of each tolerance, by parameter."""
     triples = zip(each[:MOST_LINES], LIGHT.series, DASHES, SYMBOLS, strict=False)
     return {t.name: Look(color, dash, symbol) for t, color, dash, symbol in triples}
 
 
 def best_figure(each: Sequence[Tolerance], terms: Terms) -> go.Figure:
-    """The worth of the best design as one noise grows or shrinks: a line for each parameter."""
+    """The robust value of the best design as each noise changes, with a line per parameter."""
     figure = go.Figure()
     by_name = looks(each)
     for tolerance in each[:MOST_LINES]:
@@ -44,42 +44,45 @@ def best_figure(each: Sequence[Tolerance], terms: Terms) -> go.Figure:
     figure.update_layout(
         height=420,
         xaxis={"title": {"text": FACTOR}},
-        yaxis={"title": {"text": f"best {value_title(terms)}"}},
+        yaxis={"title": {"text": f"robust value: {value_title(terms)}"}},
     )
     _mark_today(figure)
     return figure
 
 
 def kept_figure(tolerance: Tolerance, terms: Terms) -> go.Figure:
-    """Of one noise: the best design for it, and today's design kept."""
+    """One noise: the best design for it, and the design of today."""
     figure = go.Figure()
     means, stds = zip(*((b.mean, b.std) for b in tolerance.best), strict=True)
     hover = _hovers(tolerance, terms)
-    add_band(figure, tolerance.factors, means, stds, "best for that noise", OF_G, hover)
+    add_band(figure, tolerance.factors, means, stds, "best design for this noise", OF_G, hover)
     figure.add_scatter(
         x=list(tolerance.factors),
         y=list(tolerance.kept),
         mode="lines",
-        name="today's design",
+        name="design of today",
         line={"color": OF_F.color, "dash": OF_F.dash, "width": 2},
         hovertext=[
-            lines(f"{plain(factor)} times the noise", label(f"kept: {number(v, terms.unit)}", 80))
+            lines(
+                f"{plain(factor)} times the noise",
+                label(f"design of today: {number(v, terms.unit)}", 80),
+            )
             for factor, v in zip(tolerance.factors, tolerance.kept, strict=True)
         ],
         hoverinfo="text",
     )
-    title = f"noise of {label(tolerance.name, 24)}, multiple"
+    title = f"noise of {label(tolerance.name, 24)} relative to today"
     figure.update_layout(
         height=320,
         xaxis={"title": {"text": title}},
-        yaxis={"title": {"text": value_title(terms)}},
+        yaxis={"title": {"text": f"robust value: {value_title(terms)}"}},
     )
     _mark_today(figure)
     return figure
 
 
 def halving_figure(each: Sequence[Tolerance], terms: Terms) -> go.Figure:
-    """What halving each noise buys, with its uncertainty."""
+    """The gain from half the noise of each parameter, with its interval."""
     figure = go.Figure()
     names = _distinct([label(tolerance.name, 28) for tolerance in each])
     figure.add_bar(
@@ -94,7 +97,7 @@ def halving_figure(each: Sequence[Tolerance], terms: Terms) -> go.Figure:
             "thickness": 1.5,
         },
         hovertext=[
-            lines(name, label(f"halving buys {estimate(t.halving, terms.unit)}", 80))
+            lines(name, label(f"gain from half the noise: {estimate(t.halving, terms.unit)}", 80))
             for name, t in zip(names, each, strict=True)
         ],
         hoverinfo="text",
@@ -109,7 +112,7 @@ def halving_figure(each: Sequence[Tolerance], terms: Terms) -> go.Figure:
 
 
 def movement_figure(axis: Axis, each: Sequence[Tolerance], terms: Terms) -> go.Figure:
-    """Where the robust optimum has one parameter, as each noise grows or shrinks."""
+    """One parameter of the robust optimum as each noise changes."""
     figure = go.Figure()
     by_name = looks(each)
     for tolerance in each[:MOST_LINES]:
@@ -138,7 +141,7 @@ def movement_figure(axis: Axis, each: Sequence[Tolerance], terms: Terms) -> go.F
 
 def _hovers(tolerance: Tolerance, terms: Terms) -> list[str]:
     return [
-        lines(_times(factor, tolerance), label(f"best: {estimate(belief, terms.unit)}", 80))
+        lines(_times(factor, tolerance), label(f"best design: {estimate(belief, terms.unit)}", 80))
         for factor, belief in zip(tolerance.factors, tolerance.best, strict=True)
     ]
 
@@ -152,5 +155,5 @@ def _mark_today(figure: go.Figure) -> None:
 
 
 def _distinct(names: list[str]) -> list[str]:
-    """Numbered where shortening made two of them equal."""
+    """The same names, numbered if shortening made two of them equal."""
     return [f"{n} [{i}]" if names.count(n) > 1 else n for i, n in enumerate(names, start=1)]

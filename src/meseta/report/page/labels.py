@@ -1,4 +1,4 @@
-"""Text of users in plots: plotly reads some of HTML, and templates, in all of them."""
+"""Text of users in plots, escaped: plotly would read HTML and templates in it."""
 
 import html
 
@@ -6,14 +6,14 @@ from meseta.report.page.numbers import setting
 from meseta.report.views.terms import Terms
 from meseta.space.parameter import Value
 
-LONGEST = 32  # characters of a label, beyond which the plot would have no room
+LONGEST = 32  # characters of a label; longer ones would leave no room for the plot
 
 
 def label(text: str, longest: int = LONGEST) -> str:
-    """Shown literally: no tags, no entities, no %{templates}."""
+    """A text that plotly shows literally: no tags, no entities, no %{templates}."""
     line = " ".join(text.split())
     short = line if len(line) <= longest else f"{line[: longest - 1]}…"
-    # plotly fills in templates before it reads entities, so that this one is never a template
+    # plotly reads entities after templates, so that this brace starts none
     return html.escape(short, quote=False).replace("{", "&#123;")
 
 
@@ -31,10 +31,10 @@ def parameter_title(name: str, terms: Terms) -> str:
 
 
 def set_to(name: str, value: Value, terms: Terms) -> str:
-    """A parameter and its value, for hovering."""
+    """A parameter and its value, for hover texts."""
     return label(f"{name}: {setting(value, terms.unit_of(name))}", 80)
 
 
 def lines(*texts: str) -> str:
-    """Of labels, one below the other."""
+    """Labels as lines, one below the other."""
     return "<br>".join(texts)

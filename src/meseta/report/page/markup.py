@@ -1,9 +1,9 @@
-"""HTML from Python, safe by construction: text is escaped unless it is markup already."""
+"""HTML from Python. Text is escaped unless it is Markup."""
 
 import html
 from collections.abc import Iterable
 
-VOID = {"meta", "br", "hr", "col"}  # elements without an end
+VOID = {"meta", "br", "hr", "col"}  # elements without an end tag
 
 
 class Markup(str):
@@ -17,7 +17,11 @@ Attribute = str | int | bool | None
 
 
 def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
-    """`class_` is class, `aria_label` is aria-label; True is a bare attribute, None is none."""
+    """An HTML element.
+
+    `class_` becomes class, and `aria_label` becomes aria-label. True gives an attribute without a
+    value; None gives no attribute.
+    """
     words = [tag]
     for name, value in attributes.items():
         if value is None or value is False:
@@ -29,7 +33,7 @@ def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
 
 
 def together(*children: Child) -> Markup:
-    """One after the other: markup as it is, everything else as text."""
+    """The children one after the other; everything but Markup is escaped."""
     parts: list[str] = []
     for child in children:
         if isinstance(child, Markup):

@@ -1,8 +1,8 @@
-"""Numbers as people read them: with their unit, and no more digits than are known."""
+"""Numbers as text, with their unit and only the digits that are known."""
 
 import math
 
-from meseta.report.views.estimate import BAND, Between, Estimate
+from meseta.report.views.estimate import BAND, Estimate, SampledEstimate
 from meseta.space.parameter import Value
 
 MINUS = "\N{MINUS SIGN}"
@@ -10,12 +10,12 @@ SPACE = "\N{NO-BREAK SPACE}"
 PLUS_MINUS = f"{SPACE}±{SPACE}"
 UNKNOWN = "not known"
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-PLAIN_POWERS = range(-4, 7)  # powers of ten that are written out
-MOST_DIGITS = 7  # beyond, an uncertainty is below what anyone reads
+PLAIN_POWERS = range(-4, 7)  # powers of ten without an exponent
+MOST_DIGITS = 7  # smaller uncertainties are not shown
 
 
 def plain(value: float, digits: int = 5) -> str:
-    """So many significant digits, without zeros at the end; whole numbers keep theirs."""
+    """A number with this many significant digits, without zeros after the last decimal."""
     if not math.isfinite(value):
         return UNKNOWN if math.isnan(value) else f"{MINUS if value < 0 else ''}∞"
     if value == 0:
@@ -27,7 +27,7 @@ def plain(value: float, digits: int = 5) -> str:
 
 
 def setting(value: Value, unit: str = "", digits: int = 6) -> str:
-    """What a parameter is set to; choices as they are called."""
+    """The value of a parameter; a choice is shown by its name."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
     return with_unit(_signed(str(value)) if isinstance(value, int) else plain(value, digits), unit)
@@ -38,9 +38,10 @@ def number(value: float, unit: str = "") -> str:
 
 
 def estimate(belief: Estimate, unit: str = "") -> str:
-    """1.838 ± 0.012 N: the half-width of the 95 % interval has two digits, and the mean its last.
+    """1.838 ± 0.012 N: the mean and the half-width of the 95 % interval.
 
-    The mean alone where nothing is uncertain.
+    The half-width has two digits, and both end at the same decimal. Without uncertainty, the mean
+    stands alone.
     """
     half = BAND * belief.std
     if not math.isfinite(belief.mean) or not math.isfinite(half):
@@ -57,18 +58,18 @@ def estimate(belief: Estimate, unit: str = "") -> str:
 
 
 def interval(low: float, high: float, unit: str = "") -> str:
-    """From where to where, with two digits of the width."""
+    """11.8 to 12.9: both ends, with two digits of the width."""
     return with_unit(" to ".join(_alike(low, high, low=low, high=high)), unit)
 
 
-def between(drawn: Between, unit: str = "") -> str:
-    """12.3 (11.8 to 12.9)."""
+def with_interval(drawn: SampledEstimate, unit: str = "") -> str:
+    """12.3 (11.8 to 12.9): a value and its 95 % interval."""
     value, low, high = _alike(drawn.value, drawn.low, drawn.high, low=drawn.low, high=drawn.high)
     return with_unit(f"{value} ({low} to {high})", unit)
 
 
 def percent(share: float) -> str:
-    """Of a share: 97.1 %, and 99.97 % where a tenth would say all."""
+    """A share in per cent: 97.1 %, or 99.97 % where one decimal would give 100 %."""
     if not math.isfinite(share):
         return UNKNOWN
     if share in (0.0, 1.0):
@@ -80,7 +81,7 @@ def percent(share: float) -> str:
     return f"{_signed(text)}{SPACE}%"
 
 
-def percent_between(drawn: Between) -> str:
+def percent_with_interval(drawn: SampledEstimate) -> str:
     return f"{percent(drawn.value)} ({percent(drawn.low)} to {percent(drawn.high)})"
 
 
@@ -89,7 +90,7 @@ def with_unit(text: str, unit: str) -> str:
 
 
 def _alike(*values: float, low: float, high: float) -> list[str]:
-    """With the same number of decimals: those of an interval's width."""
+    """Values with the same number of decimals, which suits the width of the interval."""
     width = abs(high - low)
     if not math.isfinite(width) or not width:
         return [plain(value) for value in values]
@@ -102,12 +103,12 @@ def _alike(*values: float, low: float, high: float) -> list[str]:
 
 
 def _power(value: float, digits: int) -> int:
-    """Of ten, of the first digit once rounded to so many."""
+    """The power of ten of the first digit, after rounding to this number of digits."""
     return int(f"{value:.{digits - 1}e}".split("e")[1])
 
 
 def _rounded(value: float, place: int) -> str:
-    """To that power of ten."""
+    """A number rounded to a power of ten."""
     return _fixed(round(value, -place), max(0, -place))
 
 

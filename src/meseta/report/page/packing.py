@@ -1,4 +1,4 @@
-"""What only the script of the page reads, packed so that a report can be mailed."""
+"""Compressed data for the script of the page, so that a report is small enough for mail."""
 
 import base64
 import gzip
@@ -8,11 +8,11 @@ from plotly.offline import get_plotlyjs
 
 
 def packed(text: str) -> str:
-    """Inflated by the script; letters, digits, + / = alone, so that no HTML parser sees more."""
+    """A compressed text in base64, which HTML parsers leave alone; the script inflates it."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 @cache
 def packed_library() -> str:
-    """plotly.js: 4.8 MB become 2."""
+    """plotly.js, compressed from 4.8 MB to 2 MB."""
     return packed(get_plotlyjs())

@@ -1,27 +1,28 @@
-"""The search: how the answer came about, how well it is supported, every evaluation."""
+"""The last tab: health, recommendations on the way, how the model predicts, every trial."""
 
 import math
 from collections.abc import Sequence
 
+from meseta.optimizer.record import Trial
 from meseta.report.page.axes import axes_of
 from meseta.report.page.chart import plot
 from meseta.report.page.figures_search import (
-    evaluated_figure,
     fit_figure,
     progress_figure,
     recommended_figure,
+    trials_figure,
 )
+from meseta.report.page.html_table import remark, table
 from meseta.report.page.markup import Child, Markup, element, together
 from meseta.report.page.numbers import estimate, number, percent, plain, setting
-from meseta.report.page.table import remark, table
 from meseta.report.views.health import Finding
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.report import Report
-from meseta.report.views.search import Deviation, Evaluation, LeaveOneOut, Progress
+from meseta.report.views.search import Deviation, LeaveOneOut, Progress
 from meseta.report.views.terms import Terms
 
-MOST_ROWS = 200  # of evaluations that are open at first
-LARGER, SMALLER = 1.5, 0.67  # ratios of what was seen to what is assumed, beyond which it is said
+MOST_ROWS = 200  # longer tables of trials are closed at first
+LARGER, SMALLER = 1.5, 0.67  # ratios of observed to assumed noise that count as different
 
 
 def search_tab(report: Report) -> Markup:
@@ -33,7 +34,7 @@ def search_tab(report: Report) -> Markup:
         None if search.progress is None else _progress(report, search.progress),
         None if search.fit is None else _fit(search.fit, terms),
         _deviations(search.deviations, terms) if search.deviations else None,
-        _evaluations(report),
+        _trials(report),
     )
 
 
@@ -51,17 +52,17 @@ def _findings(findings: Sequence[Finding]) -> Markup | None:
     ]
     return element(
         "section",
-        element("h3", "Health of model and search"),
+        element("h3", "Health of the model and the search"),
         element("ul", items, class_="findings"),
     )
 
 
 def _next(next_point: NextPoint, terms: Terms) -> Markup:
     rows = [(n, setting(v, terms.unit_of(n))) for n, v in next_point.params.items()]
-    caption = f"What {next_point.method} would evaluate next"
+    caption = f"The design that {next_point.method} would evaluate next"
     return element(
         "section",
-        element("h3", "Next experiment"),
+        element("h3", "Next evaluation"),
         table(caption, ("Parameter", "Value"), rows),
     )
 
@@ -71,17 +72,18 @@ def _progress(report: Report, progress: Progress) -> Markup:
     last = progress.best[-1]
     overall = plot(
         progress_figure(progress, terms),
-        f"What the recommended design is worth in use, over evaluations; at the end "
-        f"{estimate(last, terms.unit)} after {progress.evaluations[-1]}.",
-        "The line shows what the design recommended at that time was believed to be worth in use, "
-        "the band its 95 % interval; once it is level and narrow, more evaluations change little.",
+        f"The robust value of the recommended design over evaluations; after "
+        f"{progress.evaluations[-1]} it is {estimate(last, terms.unit)}.",
+        "The line shows the robust value of the design that was recommended after each number of "
+        "evaluations. The band is the 95 % interval. When the line is flat and the band is narrow, "
+        "more evaluations change little.",
     )
     small = [
         plot(
             recommended_figure(axis, progress, terms),
             f"{name} of the recommended design over evaluations; at the end "
             f"{setting(progress.params[-1][name], terms.unit_of(name))}.",
-            f"{name} of the design that was recommended at that time.",
+            f"{name} of the design that was recommended after each number of evaluations.",
             "small",
         )
         for name, axis in axes_of(report).items()
@@ -89,7 +91,7 @@ def _progress(report: Report, progress: Progress) -> Markup:
     ]
     return element(
         "section",
-        element("h3", "What was recommended on the way"),
+        element("h3", "Recommendations on the way"),
         overall,
         element("div", small, class_="grid"),
     )
@@ -97,16 +99,16 @@ def _progress(report: Report, progress: Progress) -> Markup:
 
 def _fit(fit: LeaveOneOut, terms: Terms) -> Markup:
     rows = [
-        ("Values within their 95 % interval", percent(fit.covered)),
-        ("Variance of the values explained", percent(fit.explained)),
-        ("Values", str(len(fit.numbers))),
+        ("Values in their 95 % interval", percent(fit.covered)),
+        ("Explained variance of the values", percent(fit.explained)),
+        ("Number of values", str(len(fit.numbers))),
     ]
     figure = plot(
         fit_figure(fit, terms),
-        f"Predicted against observed {terms.value}, each predicted without itself: "
-        f"{percent(fit.covered)} lie within their 95 % interval.",
-        "Each point is an evaluation as the model would have predicted it had it not known it; "
-        "points near the diagonal, with bars that reach it, speak for the model.",
+        f"Predicted against observed {terms.value}. Each value is predicted from the others: "
+        f"{percent(fit.covered)} of the values lie in their 95 % interval.",
+        "Each point is an evaluation: its value, and the prediction of the model from all other "
+        "values. If the model is good, the points lie near the diagonal and their bars reach it.",
         "small",
     )
     return element(
@@ -115,7 +117,7 @@ def _fit(fit: LeaveOneOut, terms: Terms) -> Markup:
         element(
             "div",
             figure,
-            table("Each value left out once, and predicted from the others", ("", "Result"), rows),
+            table("Each value is predicted from the others", ("", "Result"), rows),
             class_="grid",
         ),
     )
@@ -144,17 +146,17 @@ def _deviations(deviations: Sequence[Deviation], terms: Terms) -> Markup:
         "Standard deviation",
         "Assumed mean",
         "Assumed standard deviation",
-        "Seen beside assumed",
+        "Observed noise",
     )
     return element(
         "section",
-        element("h3", "Executed against planned"),
-        table("Executed minus planned values, and the noise assumed", head, rows, wide=True),
+        element("h3", "Executed and planned values"),
+        table("Executed minus planned values, and the assumed noise", head, rows, wide=True),
     )
 
 
 def verdict(ratio: float) -> str:
-    """On the spread that was seen, beside the one that is assumed."""
+    """How the observed noise compares with the assumed noise, in words."""
     if math.isnan(ratio):
         return "no noise is assumed"
     if ratio > LARGER:
@@ -162,31 +164,31 @@ def verdict(ratio: float) -> str:
     return "smaller than assumed" if ratio < SMALLER else "as assumed"
 
 
-def _evaluations(report: Report) -> Markup:
-    evaluations, terms = report.search.evaluations, report.terms
-    if not evaluations:
-        return element("section", element("h3", "Evaluations"), element("p", "There are none yet."))
+def _trials(report: Report) -> Markup:
+    trials, terms = report.search.trials, report.terms
+    if not trials:
+        return element("section", element("h3", "Trials"), element("p", "There are no trials yet."))
     plots = [
         plot(
-            evaluated_figure(axis, evaluations, terms),
-            f"{name} of every trial, in their order; {report.failed} failed.",
-            f"Each point is a trial: where {name} was, and by its colour what {terms.value} came "
-            "out; crosses failed, open circles are pending.",
+            trials_figure(axis, trials, terms),
+            f"{name} of every trial, in their order. {report.failed} trials failed.",
+            f"Each point is a trial with its value of {name}. Colours show {terms.value}. Crosses "
+            "are failed trials, open circles are pending trials.",
             "small",
         )
         for name, axis in axes_of(report).items()
     ]
-    rows = _table(report, evaluations)
-    if len(evaluations) > MOST_ROWS:
-        rows = element("details", element("summary", f"All {len(evaluations)} evaluations"), rows)
-    heading = element("h3", "Evaluations")
+    rows = _table(report, trials)
+    if len(trials) > MOST_ROWS:
+        rows = element("details", element("summary", f"All {len(trials)} trials"), rows)
+    heading = element("h3", "Trials")
     return element("section", heading, element("div", plots, class_="grid"), rows)
 
 
-def _table(report: Report, evaluations: Sequence[Evaluation]) -> Markup:
+def _table(report: Report, trials: Sequence[Trial]) -> Markup:
     terms = report.terms
     named = [_with_unit(name, terms.unit_of(name)) for name in report.parameters]
-    known = any(each.origin is not None for each in evaluations)
+    known = any(each.origin is not None for each in trials)
     head = ["Trial", *named, _with_unit(terms.value, terms.unit), "State"]
     head += ["Chosen by"] if known else []
     rows: list[list[Child]] = [
@@ -197,12 +199,12 @@ def _table(report: Report, evaluations: Sequence[Evaluation]) -> Markup:
             each.state if each.error is None else together(each.state, remark(each.error)),
             *([each.origin or ""] if known else []),
         ]
-        for each in evaluations
+        for each in trials
     ]
     return table("Every trial", head, rows, wide=True)
 
 
-def _executed(each: Evaluation, name: str) -> Child:
+def _executed(each: Trial, name: str) -> Child:
     if name not in each.params:
         return ""
     value = setting(each.params[name])

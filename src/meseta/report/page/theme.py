@@ -1,7 +1,7 @@
-"""Colours, light and dark: of the page and of the plots in it.
+"""Light and dark colours of the page and its plots.
 
-Robust and nominal are vermilion and blue (Okabe and Ito), which people of every colour vision tell
-apart; every use of them differs in dash or symbol, too.
+Robust and nominal are vermilion and blue (Okabe and Ito), which colour-blind readers can tell
+apart; dashes and symbols differ, too.
 """
 
 from dataclasses import dataclass, fields
@@ -12,14 +12,14 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu 
 
 @dataclass(frozen=True)
 class Palette:
-    """Text on its grounds has a contrast of 4.5 or more, lines one of 3 or more."""
+    """The colours of a theme. Text has a contrast of at least 4.5, lines of at least 3."""
 
     ground: str
-    panel: str  # of plots and tables
+    panel: str  # background of plots and tables
     ink: str
-    soft: str  # text of less weight
+    soft: str  # less important text
     line: str
-    accent: str  # links, focus, the tab that is open
+    accent: str  # links, focus, the open tab
     warning: str
     robust: str
     nominal: str
@@ -30,7 +30,7 @@ class Palette:
 
     @property
     def series(self) -> tuple[str, ...]:
-        """For lines that are neither robust nor nominal, one per parameter."""
+        """The colours of lines of parameters."""
         return (self.nominal, self.robust, self.third, self.fourth, self.fifth, self.sixth)
 
 
@@ -66,7 +66,7 @@ DARK = Palette(
 )
 DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
-SCALE = "Viridis"  # of values: even to the eye, in every colour vision
+SCALE = "Viridis"  # colours of values: perceptually uniform, also for colour-blind readers
 BAND_OPACITY = 0.16
 
 
@@ -76,18 +76,18 @@ def translucent(color: str, opacity: float = BAND_OPACITY) -> str:
 
 
 def custom_properties(palette: Palette) -> str:
-    """For the style sheet."""
+    """The colours as custom properties of CSS."""
     return " ".join(f"--{f.name}: {getattr(palette, f.name)};" for f in fields(palette))
 
 
 def in_the_dark() -> dict[str, str]:
-    """What each colour of a plot, which are drawn for light, becomes in the dark theme."""
+    """The dark colour for each light colour; plots are drawn in light ones."""
     colors = {getattr(LIGHT, f.name): getattr(DARK, f.name) for f in fields(LIGHT)}
     return colors | {translucent(light): translucent(dark) for light, dark in colors.items()}
 
 
 def template(palette: Palette) -> dict[str, Any]:
-    """Of plotly: what all plots have in common."""
+    """The plotly template that all plots share."""
     axis = {
         "automargin": True,
         "gridcolor": palette.line,
@@ -127,7 +127,7 @@ def template(palette: Palette) -> dict[str, Any]:
                 "activecolor": palette.accent,
             },
             "hovermode": "closest",
-            # whatever long labels ask for, this much of a plot stays
+            # the least that remains of a plot beside long labels
             "minreducedwidth": 80,
             "minreducedheight": 120,
         }

@@ -1,4 +1,4 @@
-"""Which tolerance matters, and what tightening it buys."""
+"""The tab that shows which tolerance matters, and the gain from a smaller one."""
 
 from meseta.report.page.axes import axes_of
 from meseta.report.page.chart import plot
@@ -10,9 +10,16 @@ from meseta.report.page.figures_tolerances import (
     kept_figure,
     movement_figure,
 )
+from meseta.report.page.html_table import remark, table
 from meseta.report.page.markup import Markup, element, together
-from meseta.report.page.numbers import SPACE, estimate, number, percent_between, plain, with_unit
-from meseta.report.page.table import remark, table
+from meseta.report.page.numbers import (
+    SPACE,
+    estimate,
+    number,
+    percent_with_interval,
+    plain,
+    with_unit,
+)
 from meseta.report.views.report import Report
 from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerance, Tolerances
@@ -21,10 +28,10 @@ from meseta.report.views.tolerances import Tolerance, Tolerances
 def tolerances_tab(report: Report) -> Markup:
     tolerances, terms = report.tolerances, report.terms
     if tolerances is None or not tolerances.each:
-        return element("p", "Nothing is perturbed here, so that no tolerance can matter.")
+        return element("p", "No parameter has noise, so no tolerance matters.")
     return together(
         _halving(tolerances, terms),
-        _worth(tolerances.each, terms),
+        _values(tolerances.each, terms),
         _movement(report, tolerances.each),
     )
 
@@ -34,14 +41,14 @@ def _halving(tolerances: Tolerances, terms: Terms) -> Markup:
     told = [f"{t.name} {estimate(t.halving, terms.unit)}" for t in each[:MOST_LINES]]
     figure = plot(
         halving_figure(each, terms),
-        f"Bars of what halving each noise buys: {'; '.join(told)}.",
-        "Each bar shows how much better the best design gets when this noise alone is halved; the "
-        "line at its end is the 95 % interval.",
+        f"Bars of the gain from half the noise of each parameter: {'; '.join(told)}.",
+        "Each bar shows how much the robust value of the best design improves when the noise of "
+        "this parameter is halved. The line at its end is the 95 % interval.",
     )
     remarks = [element("li", text) for text in tolerances.joint]
     return element(
         "section",
-        element("h3", "What halving a noise buys"),
+        element("h3", "Gain from half the noise"),
         figure,
         _table(each, terms),
         element("ul", remarks) if remarks else None,
@@ -56,7 +63,7 @@ def _table(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
             _std(tolerance, terms),
             estimate(tolerance.halving, terms.unit),
             _slope(tolerance, terms),
-            percent_between(tolerance.share),
+            percent_with_interval(tolerance.share),
         )
         for tolerance in each
     ]
@@ -64,16 +71,16 @@ def _table(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
         "Parameter",
         "Noise",
         "Standard deviation",
-        "Halving it buys",
-        "Slope at the optimum",
-        "Part in the variance",
+        "Gain from half the noise",
+        "Slope of f at the robust optimum",
+        "Share of the variance",
     )
-    return table("Tolerances, those that matter most first", head, rows, wide=True)
+    return table("Tolerances, most important first", head, rows, wide=True)
 
 
 def _std(tolerance: Tolerance, terms: Terms) -> Markup:
     if tolerance.std is None:
-        return together("none: a choice")
+        return together("none: categorical")
     if tolerance.log:
         return together(number(tolerance.std), remark("of the logarithm"))
     return together(number(tolerance.std, terms.unit_of(tolerance.name)))
@@ -81,36 +88,36 @@ def _std(tolerance: Tolerance, terms: Terms) -> Markup:
 
 def _slope(tolerance: Tolerance, terms: Terms) -> str:
     if tolerance.slope is None:
-        return "none: a choice"
+        return "none: categorical"
     per = terms.unit_of(tolerance.name) or "unit"
     return f"{with_unit(plain(tolerance.slope, 3), terms.unit)} per{SPACE}{per}"
 
 
-def _worth(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
-    most = "" if len(each) <= MOST_LINES else f" Shown are the {MOST_LINES} that matter most."
+def _values(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
+    most = "" if len(each) <= MOST_LINES else f" Only the {MOST_LINES} most important are shown."
     bands = " Bands are 95 % intervals." if len(each) <= MOST_BANDS else ""
     overview = plot(
         best_figure(each, terms),
-        f"The worth of the best design against the size of each noise, from none to double: "
+        f"The robust value of the best design as each noise grows from none to double: "
         f"{'; '.join(_ends(tolerance, terms) for tolerance in each[:MOST_LINES])}.",
-        "Each line shows what the best design is worth as the noise of one parameter shrinks to "
-        "nothing (0) or doubles (2); the steepest line is the tolerance to care about."
+        "Each line shows the robust value of the best design as the noise of one parameter grows "
+        "from none (0) to double (2). The steepest line is the tolerance that matters most."
         f"{bands}{most}",
     )
     small = [
         plot(
             kept_figure(tolerance, terms),
-            f"Noise of {tolerance.name}: the best design for it, and today's design kept. "
+            f"Noise of {tolerance.name}: the best design for each noise, and the design of today. "
             f"{_ends(tolerance, terms)}.",
-            f"The gap between the lines is what adapting the design to the noise of "
-            f"{tolerance.name} is worth.",
+            f"The gap between the lines is the gain from a new design when the noise of "
+            f"{tolerance.name} changes.",
             "small",
         )
         for tolerance in each[:MOST_LINES]
     ]
     return element(
         "section",
-        element("h3", "Worth of the best design as a noise changes"),
+        element("h3", "Robust value as the noise changes"),
         overview,
         element("div", small, class_="grid"),
     )
@@ -121,8 +128,8 @@ def _movement(report: Report, each: tuple[Tolerance, ...]) -> Markup:
     plots = [
         plot(
             movement_figure(axis, each, terms),
-            f"Where the robust optimum has {name}, as each noise grows from none to double.",
-            f"A level line means that {name} can stay where it is when that noise changes.",
+            f"{name} of the robust optimum as each noise grows from none to double.",
+            f"Where a line is flat, {name} of the robust optimum does not depend on that noise.",
             "small",
         )
         for name, axis in axes_of(report).items()
@@ -130,7 +137,7 @@ def _movement(report: Report, each: tuple[Tolerance, ...]) -> Markup:
     ]
     return element(
         "section",
-        element("h3", "Where the robust optimum moves"),
+        element("h3", "The robust optimum as the noise changes"),
         element("div", plots, class_="grid"),
     )
 

@@ -1,4 +1,4 @@
-"""Pieces that several plots share: a mean in its band, the two optima."""
+"""Parts that several plots share: a mean with its 95 % band, the two optima."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +9,10 @@ import plotly.graph_objects as go
 from meseta.report.page.theme import LIGHT, translucent
 from meseta.report.views.estimate import BAND
 
-ROBUST, NOMINAL = "robust optimum", "nominal optimum"
-
 
 @dataclass(frozen=True)
 class Look:
-    """Of a series: always more than its colour."""
+    """The look of a series; it never differs by its colour alone."""
 
     color: str
     dash: str = "solid"
@@ -36,7 +34,7 @@ def add_band(
     markers: bool = False,
     band: bool = True,
 ) -> None:
-    """A line within the 95 % that are believed; without `band` these are for hovering alone."""
+    """Adds a line of means; with `band`, also the 95 % intervals."""
     if band:
         lower, upper = _band(mean, std)
         figure.add_scatter(
@@ -72,7 +70,7 @@ def add_bars(
     look: Look,
     hover: Sequence[str],
 ) -> None:
-    """Points with bars of 95 %, where there is no order that a line could follow."""
+    """Adds means with bars of 95 %, for a categorical parameter."""
     figure.add_scatter(
         x=list(x),
         y=list(mean),
@@ -89,7 +87,7 @@ def add_bars(
 def add_mark(
     figure: go.Figure, x: Any, y: Any, name: str, look: Look, hover: str, group: str | None = None
 ) -> None:
-    """An optimum."""
+    """Adds the symbol of an optimum."""
     figure.add_scatter(
         x=[x],
         y=[y],

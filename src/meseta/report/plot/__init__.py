@@ -1,13 +1,13 @@
-"""What a run found, drawn by Matplotlib for papers and notebooks.
+"""Plots of a report by Matplotlib, for papers and notebooks.
 
     from meseta.report import plot
 
     plot.along(view, terms)          # a Slice: f and g along one parameter
     plot.over(view, terms)           # a Map: f and g over two
-    plot.landscape(report)           # whichever suits the number of parameters
+    plot.landscape(report)           # curves, maps or slices, by the number of parameters
 
 Functions that need one Axes take and return it; those that need more return a Figure. Texts of
-users are shown as they are, rcParams stay as they are, and on Axes of your own so does the type.
+users are shown literally. rcParams do not change, and neither do the fonts of your own Axes.
 """
 
 try:
@@ -17,24 +17,24 @@ except ModuleNotFoundError as error:
 
     raise ImportError(str(missing(f"meseta.report.plot needs {error.name}", "plot"))) from None
 
-from meseta.report.plot.factors import tolerances
 from meseta.report.plot.histograms import outcomes
-from meseta.report.plot.left_out import leave_one_out
 from meseta.report.plot.maps import over
 from meseta.report.plot.next_point import acquisition
 from meseta.report.plot.overview import landscape
+from meseta.report.plot.predictions import leave_one_out
 from meseta.report.plot.recommended import progress
+from meseta.report.plot.scatter import trials
 from meseta.report.plot.slices import along
-from meseta.report.plot.trials import evaluations
+from meseta.report.plot.tolerance_curves import tolerances
 
 __all__ = [
     "acquisition",
     "along",
-    "evaluations",
     "landscape",
     "leave_one_out",
     "outcomes",
     "over",
     "progress",
     "tolerances",
+    "trials",
 ]

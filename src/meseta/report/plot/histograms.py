@@ -1,21 +1,21 @@
-"""What comes out in use: how f(x + xi) is distributed at both optima."""
+"""The values in use: how f(x + xi) is distributed at both optima."""
 
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgba
 
-from meseta.report.plot.look import INK, WIDTH, F, G
+from meseta.report.plot.labels import UNNAMED, entry, of_value, percent
 from meseta.report.plot.sheet import Entries, own_axes, set_legend
-from meseta.report.plot.texts import UNNAMED, entry, of_value, percent
+from meseta.report.plot.style import INK, WIDTH, F, G
 from meseta.report.views.outcomes import Outcomes, OutcomesOfBoth
 from meseta.report.views.terms import Terms
 
-LEAST_SHARE = 0.0005  # below, a percentage with one decimal says nothing
+LEAST_SHARE = 0.0005  # smaller ones would be shown as 0.0 %
 
 
 def outcomes(view: OutcomesOfBoth, terms: Terms = UNNAMED, ax: Axes | None = None) -> Axes:
-    """Histograms of both optima, with the limits of the specification."""
+    """Histograms of the values in use of both optima, with the specification limits."""
     ax = own_axes(ax)
     entries: Entries = []
     for each, share, beyond, look, opacity in (
@@ -34,13 +34,13 @@ def outcomes(view: OutcomesOfBoth, terms: Terms = UNNAMED, ax: Axes | None = Non
             entries.append((line, label))
     ax.set_ylim(bottom=0)
     ax.set_xlabel(of_value(terms))
-    ax.set_ylabel("share of outcomes")
+    ax.set_ylabel("share of values")
     set_legend(ax, entries, columns=1)
     return ax
 
 
 def _label(each: Outcomes, beyond: float) -> str:
-    """Its name, how often it meets the specification, and how much the axes does not show."""
+    """The name, the share within the limits, and the share outside of the plot."""
     meets = "" if each.meets is None else f": {percent(each.meets.value, 1)} within limits"
     outside = f", {percent(beyond, 1)} not shown" if beyond >= LEAST_SHARE else ""
     return entry(f"{each.name}{meets}{outside}")

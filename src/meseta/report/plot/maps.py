@@ -5,7 +5,7 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
-from meseta.report.plot.look import COLOURS, F, G, draw_data, draw_optimum
+from meseta.report.plot.labels import F_OF_X, G_OF_X, UNNAMED, of_value
 from meseta.report.plot.scale import borders, is_discrete, places, set_x, set_y
 from meseta.report.plot.sheet import (
     PAGE,
@@ -16,15 +16,16 @@ from meseta.report.plot.sheet import (
     new_sheet,
     set_common_legend,
 )
-from meseta.report.plot.texts import F_OF_X, G_OF_X, NOMINAL, ROBUST, UNNAMED, of_value
+from meseta.report.plot.style import COLOURS, F, G, draw_data, draw_optimum
+from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.landscape import Map
 from meseta.report.views.terms import Terms
 
-LINES = 9  # of equal value, at most
+LINES = 9  # contour lines, at most
 
 
 def over(view: Map, terms: Terms = UNNAMED) -> Sheet:
-    """Means of f and g in one scale of colours, the evaluations and both optima."""
+    """Maps of the means of f and g with one colour scale, the evaluations and both optima."""
     sheet, axes = new_sheet(1, 2, (PAGE, 3.0), sharex=True, sharey=True)
     means = [np.array(view.f_mean), np.array(view.g_mean)]
     span = _span(means)
@@ -41,12 +42,12 @@ def over(view: Map, terms: Terms = UNNAMED) -> Sheet:
 
 def _span(means: list[np.ndarray]) -> tuple[float, float]:
     low, high = (float(end([end(mean) for mean in means])) for end in (np.min, np.max))
-    return low, high if high > low else low + 1  # all the same: one colour, not none
+    return low, high if high > low else low + 1  # equal values still need a range of colours
 
 
 def _draw_mean(ax: Axes, view: Map, mean: np.ndarray, span: tuple[float, float]) -> None:
     edges = borders(view.x), borders(view.y)
-    # a picture within the drawing: thousands of cells would be slow to show, with seams between
+    # as pixels: thousands of vector cells are slow to show and have visible seams
     ax.pcolormesh(*edges, mean, norm=Normalize(*span), cmap=COLOURS, rasterized=True)
     levels = MaxNLocator(LINES).tick_values(*span)
     inside = [level for level in levels if mean.min() < level < mean.max()]
@@ -58,7 +59,7 @@ def _draw_mean(ax: Axes, view: Map, mean: np.ndarray, span: tuple[float, float])
 
 
 def _draw_points(ax: Axes, view: Map) -> Entries:
-    """Unclipped: a map ends where its parameters end, and many a point lies there."""
+    """Draws evaluations and optima, unclipped: many lie on the border of the map."""
     entries: Entries = []
     if view.data:
         x = places(view.x, [each.x for each in view.data])

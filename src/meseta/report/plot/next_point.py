@@ -1,23 +1,22 @@
-"""What the method expects of each point: the acquisition function, and the point that it chose."""
+"""The acquisition function, and the design that would be evaluated next."""
 
 from matplotlib.axes import Axes
 
-from meseta.report.plot.look import FAINT, INK, WIDTH
+from meseta.report.plot.labels import UNNAMED, plain
 from meseta.report.plot.scale import SIDE, places, set_x
 from meseta.report.plot.sheet import Entries, own_axes, set_legend
-from meseta.report.plot.texts import UNNAMED, plain
+from meseta.report.plot.style import FAINT, INK, WIDTH
 from meseta.report.views.axis import Axis
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.terms import Terms
 
 
 def acquisition(view: NextPoint, terms: Terms = UNNAMED, ax: Axes | None = None) -> Axes:
-    """The acquisition function along the only parameter, and what would be evaluated next."""
+    """The acquisition function along the only parameter, and the next evaluation."""
     if view.axis is None:
         raise ValueError(
-            "an acquisition function is drawn along one parameter, but this point has "
-            f"{', '.join(view.params)} and no curve; there is one for designs of one parameter and "
-            "methods that have a model"
+            "an acquisition function is drawn for designs with one parameter and methods with a "
+            f"model; this view has the parameters {', '.join(view.params)} and no curve"
         )
     ax = own_axes(ax, height=1.7)
     set_legend(ax, draw_acquisition(ax, view, view.axis, terms))
@@ -25,7 +24,7 @@ def acquisition(view: NextPoint, terms: Terms = UNNAMED, ax: Axes | None = None)
 
 
 def draw_acquisition(ax: Axes, view: NextPoint, axis: Axis, terms: Terms) -> Entries:
-    """All but the legend."""
+    """Draws all but the legend, and returns its entries."""
     x = places(axis, axis.values)
     (chosen,) = places(axis, [view.params[axis.name]])
     if axis.scale == "choices":

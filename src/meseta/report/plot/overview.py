@@ -1,10 +1,10 @@
-"""The landscape as a whole, in the form that suits the number of parameters."""
+"""The whole landscape as curves, maps or slices, by the number of parameters."""
 
+from meseta.report.plot.labels import UNNAMED, of_value
 from meseta.report.plot.maps import over
 from meseta.report.plot.next_point import draw_acquisition
 from meseta.report.plot.sheet import COLUMN, Sheet, new_grid, new_sheet, set_common_legend
 from meseta.report.plot.slices import draw_slice
-from meseta.report.plot.texts import UNNAMED, of_value
 from meseta.report.views.landscape import Landscape, Slice
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.report import Report
@@ -12,13 +12,13 @@ from meseta.report.views.terms import Terms
 
 
 def landscape(view: Landscape | Report, terms: Terms | None = None) -> Sheet:
-    """One parameter: f and g, and the acquisition function below. Two: maps. More: slices.
+    """One parameter: f, g and the acquisition function. Two: maps. More: slices.
 
-    A report knows its terms itself.
+    A report has its own terms; `terms` replace them.
     """
     if isinstance(view, Report):
         if view.landscape is None:
-            raise ValueError("there is no landscape to draw: no evaluation has finished yet")
+            raise ValueError("there is no landscape to draw: no trial has a value yet")
         return landscape(view.landscape, view.terms if terms is None else terms)
     terms = UNNAMED if terms is None else terms
     if len(view.slices) == 1:
@@ -44,7 +44,7 @@ def _one(view: Slice, next_point: NextPoint | None, terms: Terms) -> Sheet:
 
 
 def _many(slices: tuple[Slice, ...], terms: Terms) -> Sheet:
-    """Along each parameter, the others as in the robust optimum."""
+    """Slices along each parameter; the others are those of the robust optimum."""
     sheet, axes = new_grid(len(slices), of_value(terms))
     entries = [draw_slice(ax, view, terms) for ax, view in zip(axes, slices, strict=True)]
     set_common_legend(sheet, entries[0], columns=3)

@@ -1,12 +1,12 @@
-"""How the recommendation grew better, seen from each moment."""
+"""The recommendations on the way."""
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from meseta.report.plot.look import G, draw_band
+from meseta.report.plot.labels import UNNAMED, named, plain
 from meseta.report.plot.scale import whole_numbers
 from meseta.report.plot.sheet import own_axes, set_legend
-from meseta.report.plot.texts import UNNAMED, named, plain
+from meseta.report.plot.style import G, draw_band
 from meseta.report.views.search import Progress
 from meseta.report.views.terms import Terms
 
@@ -18,17 +18,17 @@ def progress(
     *,
     maximize: bool | None = None,
 ) -> Axes:
-    """g at the recommended design after so many evaluations, with its 95 % band.
+    """The robust value of the recommended design over evaluations, with its 95 % band.
 
-    Given `maximize`, the label of the value says which way is better.
+    With `maximize`, the label of the value says which direction is better.
     """
     ax = own_axes(ax)
     mean, low, high = (
         np.array([getattr(best, part) for best in view.best]) for part in ("mean", "low", "high")
     )
-    label = plain("expected at the recommended design, 95 %")
+    label = plain("robust value of the recommended design, 95 %")
     handle = draw_band(ax, np.array(view.evaluations, float), mean, low, high, G, label)
-    handle[1].set(marker="o", markersize=3)  # after one evaluation there is no line yet
+    handle[1].set(marker="o", markersize=3)  # a single evaluation gives no line
     ax.margins(x=0.03)
     ax.xaxis.set_major_locator(whole_numbers())
     ax.set_xlabel("evaluations")

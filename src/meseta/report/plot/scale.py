@@ -1,4 +1,4 @@
-"""A parameter as an axis: where its values stand, what the ticks say."""
+"""A parameter as an axis: the positions of its values, ticks and label."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,26 +7,26 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import Locator, MaxNLocator
 
-from meseta.report.plot.texts import of_choice, of_parameter
+from meseta.report.plot.labels import of_choice, of_parameter
 from meseta.report.views.axis import Axis
 from meseta.report.views.terms import Terms
 from meseta.space.parameter import Value
 
-SIDE = 0.03  # of the width, left and right of a range: half a mark
-ROOM = 32  # letters that stand side by side under a narrow axes
+SIDE = 0.03  # margin left and right of a range, as a share of the width: half a mark
+ROOM = 32  # letters that fit side by side under narrow axes
 
 
 def places(axis: Axis, values: Iterable[Value]) -> list[float]:
-    """Numbers stand where they are, choices at 0, 1, 2, ..."""
+    """The positions of values on the axis; choices are at 0, 1, 2, ..."""
     if axis.scale == "choices":
         return [float(axis.values.index(value)) for value in values]
     return [float(value) for value in values]
 
 
 def borders(axis: Axis) -> list[float]:
-    """Between cells around the values, one more than there are values; midway as the eye sees it.
+    """The borders of the cells around the values, midway on the scale of the axis.
 
-    Cells at the ends are cut in half where every number between the values is possible, too.
+    There is one border more than values. On a continuous axis, the first and last cells are half.
     """
     values = np.array(places(axis, axis.values))
     if axis.scale == "log":
@@ -45,7 +45,7 @@ def is_discrete(axis: Axis) -> bool:
 
 
 def set_x(ax: Axes, axis: Axis, terms: Terms) -> None:
-    """Scale, ticks and label."""
+    """Sets scale, ticks and label of the x axis."""
     ax.set_xlabel(of_parameter(axis.name, terms))
     if axis.scale == "log":
         ax.set_xscale("log")
@@ -60,7 +60,7 @@ def set_x(ax: Axes, axis: Axis, terms: Terms) -> None:
 
 
 def set_y(ax: Axes, axis: Axis, terms: Terms) -> None:
-    """The same for the second parameter of a map."""
+    """Sets the same for the y axis: the second parameter of a map."""
     ax.set_ylabel(of_parameter(axis.name, terms))
     if axis.scale == "log":
         ax.set_yscale("log")

@@ -1,4 +1,4 @@
-"""Figures that suit a column or a page of a journal, and that a notebook shows."""
+"""Figures for a column or a page of a journal, which notebooks show as well."""
 
 import io
 from typing import Any
@@ -11,22 +11,22 @@ from matplotlib.colors import Normalize
 from matplotlib.container import Container
 from matplotlib.figure import Figure
 
-from meseta.report.plot.look import COLOURS
+from meseta.report.plot.style import COLOURS
 
-COLUMN, PAGE = 3.4, 7.0  # inches: one column of a journal, and two
-SMALL, TYPE = 7.0, 8.0  # points: type of ticks and legends, of labels and titles
+COLUMN, PAGE = 3.4, 7.0  # inches: the width of one column of a journal, and of two
+SMALL, TYPE = 7.0, 8.0  # points: font size of ticks and legends; of labels and titles
 PER_ROW = 3  # small multiples side by side
-NOTEBOOK_DPI = 150  # a column is then as wide as a third of a screen
+NOTEBOOK_DPI = 150  # makes a column as wide as a third of a screen
 
 
 class Sheet(Figure):
-    """A figure of ours.
+    """A figure made by this package.
 
-    Notebooks show the value of a cell, and also every figure of pyplot that is open at its end:
-    a returned figure that pyplot knew would be shown twice, and kept until it is closed. So where
-    a Figure is returned pyplot is left out, and the figure says how it is shown. Where an Axes is
-    returned, which shows nothing, pyplot makes the figure, as in pandas: notebooks show and close
-    it, plt.show() works, and scripts that draw hundreds close them.
+    Notebooks show the value of a cell, and every pyplot figure that is open at its end. A returned
+    pyplot figure would be shown twice and stay open. So functions that return a Figure do not use
+    pyplot, and the figure draws itself. Functions that return an Axes do use pyplot, as pandas
+    does: notebooks show and close the figure, and plt.show() works. Scripts that draw hundreds of
+    them must close them.
     """
 
     def _repr_png_(self) -> bytes:
@@ -36,10 +36,10 @@ class Sheet(Figure):
 
 
 def own_axes(ax: Axes | None, height: float = 2.5) -> Axes:
-    """The given one, or one in a new figure of a column's width."""
+    """The given Axes, or new ones in a figure as wide as a column."""
     if ax is not None:
         return ax
-    from matplotlib import pyplot as plt  # late: it chooses how windows are opened
+    from matplotlib import pyplot as plt  # late: the import chooses how windows open
 
     size = (COLUMN, height)
     figure = plt.figure(FigureClass=Sheet, figsize=size, layout="constrained")
@@ -69,7 +69,7 @@ def new_grid(count: int, value: str) -> tuple[Sheet, list[Axes]]:
 
 
 def draw_colour_bar(sheet: Sheet, axes: list[Axes], scale: Normalize, label: str) -> None:
-    """One for all axes."""
+    """Draws one colour bar for all axes."""
     bar = sheet.colorbar(ScalarMappable(scale, COLOURS), ax=axes, pad=0.02, aspect=30)
     bar.set_label(label, size=TYPE)
     bar.ax.tick_params(labelsize=SMALL, width=0.6)
@@ -79,7 +79,7 @@ def draw_colour_bar(sheet: Sheet, axes: list[Axes], scale: Normalize, label: str
 
 
 def _sized(ax: Axes) -> Axes:
-    """With the type and strokes of a journal; rcParams are the user's."""
+    """Sets fonts and line widths for a journal, without a change of rcParams."""
     ax.tick_params(which="both", labelsize=SMALL, width=0.6)
     for label in (ax.xaxis.label, ax.yaxis.label):
         label.set_fontsize(TYPE)
@@ -92,16 +92,16 @@ def _sized(ax: Axes) -> Axes:
 
 
 def small_type(ax: Axes) -> float | None:
-    """For legends and remarks; None: as rcParams have it, on axes of the user's."""
+    """The font size of legends and remarks; None on the user's own axes: rcParams decide."""
     return SMALL if isinstance(ax.figure, Sheet) else None
 
 
-# What a legend shows, and its text.
+# Symbols of a legend, with their texts.
 Entries = list[tuple[Artist | tuple[Artist, ...] | Container, str]]
 
 
 def set_legend(ax: Axes, entries: Entries, columns: int = 2) -> None:
-    """Above an axes of ours, where it hides nothing; on the user's, where it hides least."""
+    """Sets the legend: above our own axes; on the user's axes, where it hides least."""
     place: dict[str, Any] = {}
     if isinstance(ax.figure, Sheet):
         place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": columns}
@@ -111,7 +111,7 @@ def set_legend(ax: Axes, entries: Entries, columns: int = 2) -> None:
 
 
 def set_common_legend(sheet: Sheet, entries: Entries, columns: int) -> None:
-    """One for all axes of a figure, above them."""
+    """Sets one legend for all axes of a figure, above them."""
     handles, labels = zip(*entries, strict=True)
     place: dict[str, Any] = {"loc": "outside upper center", "ncols": columns}
     sheet.legend(handles, labels, frameon=False, fontsize=SMALL, columnspacing=1.2, **place)

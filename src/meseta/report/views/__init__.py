@@ -1,1 +1,1 @@
-"""What reports and plots show, as plain values: computed here, drawn elsewhere."""
+"""The numbers that reports and plots show, as plain values; page/ and plot/ draw them."""

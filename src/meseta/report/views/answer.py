@@ -1,6 +1,6 @@
-"""The answer: the robust optimum, the nominal one, and what choosing between them means."""
+"""The answer: the robust and the nominal optimum, and what the choice between them means."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -9,55 +9,41 @@ from torch import Tensor
 from meseta.optimizer.record import Recommendation
 from meseta.report.views.estimate import Estimate
 from meseta.report.views.subject import Subject
-from meseta.space.space import Design
 
-
-@dataclass(frozen=True)
-class Choice:
-    """A design and what is expected of it."""
-
-    params: Design
-    perturbed: Estimate  # g = E f(x + xi): its worth in use
-    unperturbed: Estimate  # f: its worth if nothing perturbs it
+ROBUST, NOMINAL = "robust optimum", "nominal optimum"  # their names in texts and plots
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Positive gain and price, whether large or small values are wanted."""
+    """Both optima in the user's terms; gain and price are positive in either direction."""
 
     maximize: bool
-    robust: Choice
-    nominal: Choice
-    gain: Estimate  # in use: how much better the robust design is than the nominal one
-    price: Estimate  # on paper: how much better the nominal one is where nothing is perturbed
+    robust: Recommendation
+    nominal: Recommendation
+    gain: Estimate  # how much better the robust value g of the robust optimum is
+    price: Estimate  # how much better the nominal value f of the nominal optimum is
 
 
 def answer(subject: Subject) -> Answer:
-    """Both optima, compared by the joint posterior: what they have in common cancels."""
+    """Compares both optima by their joint posterior, in which common errors cancel."""
     x = torch.cat([subject.x_robust, subject.x_nominal])
-    posterior = subject.optimizer.posterior
-    mean, covariance = posterior.g(x)
-    inside = posterior.units.x_to_model(x)
-    covariance_f = posterior.core.covariance_f(inside, inside) * posterior.units.y_scale**2
-    mean_f = subject.sign * subject.moments(x).m_f
+    core, moments = subject.optimizer.fitted.core, subject.moments(x)
+    square = subject.units.y_scale**2
     return Answer(
         maximize=subject.sign > 0,
-        robust=_choice(subject, subject.robust),
-        nominal=_choice(subject, subject.nominal),
-        gain=_difference(mean, covariance),
-        price=_difference(mean_f.flip(0), covariance_f),
+        robust=_to_user(subject, subject.robust),
+        nominal=_to_user(subject, subject.nominal),
+        gain=_difference(subject.sign * moments.m_g, core.covariance_g(x, x) * square),
+        price=_difference(subject.sign * moments.m_f.flip(0), core.covariance_f(x, x) * square),
     )
 
 
-def _choice(subject: Subject, best: Recommendation) -> Choice:
-    return Choice(
-        {**subject.called(best.params), **subject.fixed},
-        Estimate(best.mean, best.std),
-        Estimate(best.nominal_mean, best.nominal_std),
-    )
+def _to_user(subject: Subject, best: Recommendation) -> Recommendation:
+    """The same with its design in the user's terms."""
+    return replace(best, params={**subject.called(best.params), **subject.fixed})
 
 
 def _difference(mean: Float[Tensor, " 2"], covariance: Float[Tensor, "2 2"]) -> Estimate:
-    """Of the first and the second."""
+    """The first minus the second: Var[a - b] = Var[a] + Var[b] - 2 Cov[a, b]."""
     variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
     return Estimate(float(mean[0] - mean[1]), float(variance.clamp_min(0).sqrt()))

@@ -13,17 +13,17 @@ Scale = Literal["linear", "log", "choices"]
 
 @dataclass(frozen=True)
 class Axis:
-    """Values of a parameter, in their order, in the terms of the user."""
+    """The values of a parameter, sorted, in the user's terms."""
 
     name: str
-    scale: Scale  # "choices" have no order: labels
+    scale: Scale  # "choices": a categorical parameter, whose values are labels
     values: tuple[Any, ...]
 
 
 def places(subject: Subject, name: str, num: int) -> list[Value]:
-    """Values spread over the range of a parameter, each once, the robust optimum's among them.
+    """Distinct values over the range of a parameter, with that of the robust optimum.
 
-    In the optimizer's terms.
+    They are in the optimizer's terms.
     """
     parameter, best = subject.parameter(name), subject.robust.params[name]
     if isinstance(parameter, Categorical):

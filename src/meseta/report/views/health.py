@@ -1,4 +1,4 @@
-"""The health of model and search: what was repaired, and what a reader should know."""
+"""The health of model and search: repairs, and what a reader should know."""
 
 import math
 from collections.abc import Iterator
@@ -12,29 +12,29 @@ from meseta.optimizer.suggest import SuggestInfo
 from meseta.report.views.subject import Subject
 from meseta.space.parameter import Categorical
 
-EDGE = 1e-3  # of the range: an optimum that close to its end is at it
-COVERED = 0.8  # share of values in their 95 % intervals below which the intervals are too narrow
-ENOUGH = 10  # values from which on that share says something
-WIDE = 0.5  # of the range: a noise wider than that leaves little to choose
+EDGE = 1e-3  # share of the range: an optimum closer to an end is at the end
+COVERED = 0.8  # intervals are too narrow if a smaller share of values lies in them
+ENOUGH = 10  # values that are needed to judge the intervals
+WIDE = 0.5  # share of the range: wider noise leaves little to choose
 
 
 @dataclass(frozen=True)
 class Finding:
-    """Something about the health of model or search."""
+    """One statement on the health of model or search."""
 
     level: Literal["fine", "note", "warning"]
-    topic: str  # such as "fit" or "expectation propagation"
+    topic: str  # for example "fit" or "expectation propagation"
     text: str
 
 
 def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
-    """Of the model of now, and of the suggestion that it would make next."""
+    """Findings on the model as it is now, and on the next suggestion."""
     _, info = subject.next_design
     return (
         *_fit(subject),
         *_intervals(subject, covered),
         *_numerics(subject, info),
-        *_inference(getattr(info.acquisition, "info", None)),
+        *_inference(info.recorded),
         *_ascent(info),
         *_places(subject),
     )
@@ -46,17 +46,16 @@ def _fit(subject: Subject) -> Iterator[Finding]:
         for message in info.messages:
             yield Finding("warning", "fit", message)
     else:
-        yield Finding("fine", "fit", f"found in {info.iterations} steps, nothing to report")
-    posterior = subject.optimizer.posterior
-    if (num := len(posterior.core.y)) > info.num_fitted:
+        yield Finding("fine", "fit", f"the fit converged in {info.iterations} steps")
+    if (num := len(subject.optimizer.fitted.core.y)) > info.num_fitted:
         yield Finding(
             "note",
             "fit",
-            f"lengthscales and noise are learned from {info.num_fitted} of the {num} values; "
-            "everything else uses them all",
+            f"lengthscales and noise are fitted to {info.num_fitted} of the {num} values; "
+            "predictions use all values",
         )
-    noise = math.sqrt(float(posterior.noise_variance))
-    yield Finding("fine", "fit", f"repeated evaluations are taken to differ by {noise:.2g} (sd)")
+    noise = math.sqrt(float(subject.optimizer.posterior.noise_variance))
+    yield Finding("fine", "fit", f"the estimated noise of f has the standard deviation {noise:.2g}")
 
 
 def _intervals(subject: Subject, covered: float | None) -> Iterator[Finding]:
@@ -65,45 +64,49 @@ def _intervals(subject: Subject, covered: float | None) -> Iterator[Finding]:
         yield Finding(
             "note",
             "intervals",
-            f"{num} values are too few to tell whether intervals can be relied on",
+            f"{num} values are too few to check the intervals; {ENOUGH} are needed",
         )
     elif covered < COVERED:
         yield Finding(
             "warning",
             "intervals",
-            f"only {covered:.0%} of the values lie in the 95 % intervals that the model gives them "
-            "unseen: it is too sure of itself; evaluate more, or look for jumps and outliers",
+            f"only {100 * covered:.0f} % of the values lie in the 95 % intervals that the model "
+            "predicts from the others. The intervals are too narrow: evaluate more, or look for "
+            "jumps and outliers",
         )
     else:
         yield Finding(
-            "fine", "intervals", f"{covered:.0%} of the values lie in their 95 % intervals, unseen"
+            "fine",
+            "intervals",
+            f"{100 * covered:.0f} % of the values lie in the 95 % intervals that the model "
+            "predicts from the others",
         )
 
 
 def _numerics(subject: Subject, info: SuggestInfo) -> Iterator[Finding]:
-    core = subject.optimizer.posterior.core
-    tried = getattr(getattr(info.acquisition, "info", None), "clamped", {})
+    core = subject.optimizer.fitted.core
+    tried = getattr(info.recorded, "clamped", {})
     for name, share in {**tried, **core.clamped.lowest}.items():
         yield Finding(
             "warning",
             "numerics",
-            f"{name} came out negative, {share:.1g} of its prior variance, and was raised to 0: "
-            "intervals are not to be relied on there",
+            f"{name} was negative ({share:.1g} of its prior variance) and was raised to 0. "
+            "Do not rely on intervals there",
         )
     jitter = core.jitter
     if jitter:
         yield Finding(
             "note",
             "numerics",
-            f"the data are nearly dependent; {jitter:.1g} of the variance was added as noise",
+            f"the data are nearly dependent; jitter of {jitter:.1g} of the variance was added",
         )
-    error = subject.optimizer.posterior.core.kernel.error
+    error = core.kernel.error
     if error > NOTICEABLE:
         yield Finding(
             "warning",
             "numerics",
             f"averages over the noise have errors of about {error:.1g} of the prior standard "
-            "deviation: several laws act on the same parameters, or the noise is very wide",
+            "deviation. Several noise laws act on the same parameters, or the noise is very wide",
         )
 
 
@@ -116,15 +119,15 @@ def _inference(info: Any) -> Iterator[Finding]:
         if failed:
             yield Finding("warning", topic, f"{failed} of {num} runs did not converge")
         else:
-            yield Finding("fine", topic, f"converged in {sweeps} sweeps at most")
+            yield Finding("fine", topic, f"all runs converged, in at most {sweeps} sweeps")
         if bool((ep.damping < 1).any()) or bool(ep.sequential.any()):
-            yield Finding("note", topic, "needed damping, or one site at a time")
+            yield Finding("note", topic, "some runs needed damping or sequential updates")
         if ep.jitter:
-            text = f"variances were raised by up to {ep.jitter:.1g} of themselves, against rounding"
+            text = f"against rounding, variances were raised by up to {ep.jitter:.1g} of their size"
             yield Finding("note", topic, text)
     accepted = getattr(info, "accepted", None)
     if accepted is not None:
-        text = f"{min(accepted)} of {info.drawn} paths or more accepted for each maximum"
+        text = f"at least {min(accepted)} of {info.drawn} paths were accepted for each maximum"
         yield Finding("fine" if min(accepted) > 10 else "warning", "rejection sampling", text)
 
 
@@ -132,8 +135,8 @@ def _ascent(info: SuggestInfo) -> Iterator[Finding]:
     if info.maximize is not None and info.maximize.unfinished:
         yield Finding(
             "note",
-            "search for the next point",
-            f"{info.maximize.unfinished} restarts were still moving when they were stopped",
+            "search for the next design",
+            f"{info.maximize.unfinished} restarts stopped before they converged",
         )
 
 
@@ -143,15 +146,15 @@ def _places(subject: Subject) -> Iterator[Finding]:
         if isinstance(parameter, Categorical):
             continue
         column = subject.optimizer.space.columns_of(name).start
-        low, high = subject.optimizer.space.bounds[:, column].tolist()
         x = float(subject.x_robust[0, column])
-        if min(x - low, high - x) < EDGE * (high - low):
+        if min(x, 1 - x) < EDGE:
             yield Finding(
                 "note",
                 "range",
-                f"the robust optimum is at an end of the range of {subject.name(name)}; a wider "
-                "range may hold a better one",
+                f"the robust optimum is at an end of the range of {subject.name(name)}. A wider "
+                "range may have a better one",
             )
+        low, high = subject.optimizer.space.bounds[:, column].tolist()
         width = float(subject.law.covariance_matrix[column, column]) ** 0.5
         marginal = subject.law.marginals[column]
         replaced = isinstance(marginal, Placed) and marginal.kind == "replace"
@@ -160,5 +163,5 @@ def _places(subject: Subject) -> Iterator[Finding]:
                 "warning",
                 "noise",
                 f"the noise of {subject.name(name)} is {width / (high - low):.1g} times as wide as "
-                "its range: there is little left to choose; are both in the same unit?",
+                "its range. Check that both have the same unit",
             )

@@ -1,4 +1,4 @@
-"""The landscape: f and g along one parameter, and over two, through the robust optimum."""
+"""The landscape: f and g along one parameter and over two, through the robust optimum."""
 
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,7 +14,7 @@ from meseta.report.views.subject import Subject
 from meseta.space.space import Design
 
 ALONG = 101  # places in a slice
-SQUARE, SMALL_SQUARE = 61, 31  # places along each side of a map: of the only one, of one of many
+SQUARE, SMALL_SQUARE = 61, 31  # places along each side: of a single map, of one of several
 MOST_MAPS = 10
 
 Rows = tuple[tuple[float, ...], ...]
@@ -22,25 +22,25 @@ Rows = tuple[tuple[float, ...], ...]
 
 @dataclass(frozen=True)
 class Mark:
-    """A point in a plot: where it is, and what is shown there."""
+    """An optimum as a point of a slice or a map."""
 
     x: Any
-    y: Any  # the mean of g or f in a slice; a parameter on a map
+    y: Any  # in a slice the mean of g or f, on a map the second parameter
 
 
 @dataclass(frozen=True)
-class Observation:
-    """An evaluation: number of the trial, where it was, what came out."""
+class PlottedTrial:
+    """A complete trial as a point of a slice or a map."""
 
     number: int
     x: Any
-    y: Any  # the second parameter on a map; the value in a slice
+    y: Any  # in a slice the value, on a map the second parameter
     value: float
 
 
 @dataclass(frozen=True)
 class Slice:
-    """f and g along one parameter, the others as in the robust optimum."""
+    """f and g along one parameter; the others are those of the robust optimum."""
 
     axis: Axis
     f_mean: tuple[float, ...]
@@ -49,13 +49,16 @@ class Slice:
     g_std: tuple[float, ...]
     robust: Mark  # at the mean of g
     nominal: Mark  # at the mean of f
-    data: tuple[Observation, ...]
-    exact: bool  # whether all data lie in the slice: there is no other parameter
+    data: tuple[PlottedTrial, ...]
+    exact: bool  # whether all data lie in the slice, as there is no other parameter
 
 
 @dataclass(frozen=True)
 class Map:
-    """f and g over two parameters, the others as in the robust optimum; rows go along y."""
+    """f and g over two parameters; the others are those of the robust optimum.
+
+    Each row of the tables belongs to one value of y.
+    """
 
     x: Axis
     y: Axis
@@ -65,20 +68,22 @@ class Map:
     g_std: Rows
     robust: Mark
     nominal: Mark
-    data: tuple[Observation, ...]
-    exact: bool  # whether all data lie on the map: there is no third parameter
+    data: tuple[PlottedTrial, ...]
+    exact: bool  # whether all data lie on the map, as there is no third parameter
 
 
 @dataclass(frozen=True)
 class Landscape:
+    """All slices and maps, and the next evaluation."""
+
     slices: tuple[Slice, ...]  # one for each parameter of the design
-    maps: tuple[Map, ...]  # of pairs, those that matter most first
-    left_out: int  # pairs that have no map: too many
+    maps: tuple[Map, ...]  # one for each pair of parameters, most important first
+    left_out: int  # the number of pairs without a map
     next_point: NextPoint | None
 
 
 def landscape(subject: Subject, num_along: int = ALONG) -> Landscape:
-    """Slices along all parameters, maps of pairs of those along which g changes most."""
+    """Slices along all parameters, and maps of the pairs along which g changes most."""
     slices = {name: slice_along(subject, name, num_along) for name in subject.design}
     by_range = sorted(subject.design, key=lambda name: -_range(slices[name]))
     pairs = sorted(
@@ -105,7 +110,7 @@ def slice_along(subject: Subject, name: str, num: int = ALONG) -> Slice:
         robust=Mark(subject.value(name, robust.params[name]), robust.mean),
         nominal=Mark(subject.value(name, nominal.params[name]), nominal.nominal_mean),
         data=tuple(
-            Observation(subject.number(t), subject.value(name, t.params[name]), value, value)
+            PlottedTrial(subject.number(t), subject.value(name, t.params[name]), value, value)
             for t, value in _complete(subject)
         ),
         exact=subject.optimizer.space.dimension == 1,
@@ -128,7 +133,7 @@ def map_over(subject: Subject, across: str, up: str, num: int = SQUARE) -> Map:
         robust=_mark(subject, across, up, robust),
         nominal=_mark(subject, across, up, nominal),
         data=tuple(
-            Observation(
+            PlottedTrial(
                 subject.number(t),
                 subject.value(across, t.params[across]),
                 subject.value(up, t.params[up]),
@@ -149,7 +154,7 @@ def _complete(subject: Subject) -> list[tuple[Trial, float]]:
 
 
 def _range(view: Slice) -> float:
-    """How far the mean of g goes up and down."""
+    """The highest mean of g minus the lowest."""
     return max(view.g_mean) - min(view.g_mean)
 
 

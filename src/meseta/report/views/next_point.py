@@ -1,4 +1,4 @@
-"""What would be evaluated next, and why."""
+"""The design that would be evaluated next, and the acquisition function behind it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -13,16 +13,16 @@ from meseta.space.parameter import Value
 
 @dataclass(frozen=True)
 class NextPoint:
-    """What would be evaluated next, and for one parameter why."""
+    """The design that would be evaluated next; with one parameter, also why."""
 
     method: str
     params: dict[str, Any]
-    axis: Axis | None  # None: there is more than one parameter, or the method has no model
-    acquisition: tuple[float, ...]
+    axis: Axis | None  # None: there are several parameters, or the method has no model
+    acquisition: tuple[float, ...]  # along the axis; empty without one
 
 
 def next_point(subject: Subject, num: int) -> NextPoint:
-    """Asked of a copy: the optimizer itself is not disturbed."""
+    """Asks a copy, so that the optimizer itself stays as it is."""
     params, info = subject.next_design
     along: Axis | None = None
     values: tuple[float, ...] = ()
@@ -39,4 +39,4 @@ def _acquisition(subject: Subject, info: SuggestInfo, values: list[Value]) -> tu
     (name,) = subject.optimizer.space.names
     x = subject.rows([{name: value} for value in values])
     with torch.no_grad():
-        return tuple(info.acquisition(x[:, None, :]).tolist())
+        return tuple(info.acquisition.value(x).tolist())

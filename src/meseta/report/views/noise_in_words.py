@@ -1,53 +1,15 @@
-"""Laws of noise in words."""
+"""The noise in words: the parameters that have it, and its noise law."""
 
-import torch
-
-from meseta.noise import (
-    Joint,
-    LogNormal,
-    NoiseLaw,
-    Normal,
-    Placed,
-    Substituted,
-    TruncatedNormal,
-    Uniform,
-)
+from meseta.noise import Joint, NoiseLaw, Normal, Placed, Substituted
+from meseta.noise.words import law_in_words
 from meseta.report.views.subject import Subject
 from meseta.report.views.terms import Terms
 
-LONGEST = 120  # letters of a law whose numbers are many, such as a sample
-
-
-def law_in_words(law: NoiseLaw, unit: str = "") -> str:
-    """Of one parameter, as an engineer would write it."""
-    unit = f" {unit}" if unit else ""
-    match law:
-        case Placed(kind="replace"):
-            return f"environment: {law_in_words(law.law, unit.strip())}"
-        case Placed():
-            edge = "" if law.edge == "allow" else f", {law.edge} at the ends of the range"
-            return law_in_words(law.law, unit.strip()) + edge
-        case LogNormal():
-            return f"log-normal, about {100 * law.sigma:.3g} % up or down"
-        case Normal() | Uniform() if law.width is not None:
-            return f"{type(law).__name__.lower()}, of a width that depends on the value"
-        case Normal() if law.independent:
-            std = float(law.standard_deviation)
-            return "normal, standard deviation " + _amount(std, law.relative, unit) + _bias(law)
-        case Uniform():
-            half = float(law.half_widths)
-            return "uniform, ± " + _amount(half, law.relative, unit) + _bias(law)
-        case TruncatedNormal():
-            return (
-                f"normal, standard deviation {law.std:.4g}{unit}, "
-                f"cut off at {law.low:.4g} and {law.high:.4g}{unit}"
-            )
-    text = repr(law)
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+__all__ = ["law_in_words", "noise_in_words", "part_in_words"]
 
 
 def noise_in_words(subject: Subject, terms: Terms) -> tuple[tuple[str, str], ...]:
-    """Whose noise, and its law: each parameter's own, then what several share."""
+    """Parameters and their noise law: first the noise of single parameters, then shared noise."""
     law, space = subject.law, subject.optimizer.space
     own = law.own if isinstance(law, Joint) else law
     rows = []
@@ -67,25 +29,10 @@ def noise_in_words(subject: Subject, terms: Terms) -> tuple[tuple[str, str], ...
 
 
 def part_in_words(part: NoiseLaw) -> str:
-    """Of noise that several columns have together."""
-    if isinstance(part, Substituted):
-        matrix = torch.tensor(part.matrix, dtype=torch.double)
-        if bool((matrix == matrix[0]).all()):
-            return "environment: a choice that nobody makes"
-        return f"another choice with probability {float(1 - matrix.diagonal().mean()):.3g}"
-    if isinstance(part, Normal):
-        stds = ", ".join(f"{s:.3g}" for s in part.standard_deviation.tolist())
-        return f"normal and correlated, standard deviations {stds}"
+    """The words for noise that several columns share."""
+    if isinstance(part, Normal | Substituted):
+        return law_in_words(part)
     return "together, " + law_in_words(part)
-
-
-def _amount(value: float, relative: bool, unit: str) -> str:
-    return f"{100 * value:.3g} % of the value" if relative else f"{value:.4g}{unit}"
-
-
-def _bias(law: Normal | Uniform) -> str:
-    bias = float(law.mean)
-    return f", {bias:+.4g} on average" if bias else ""
 
 
 def _moves(law: NoiseLaw) -> bool:

@@ -1,4 +1,4 @@
-"""What comes out in use: the law of f(x + xi) at a design, drawn from the posterior."""
+"""The values in use: the distribution of f(x + xi) at a design, sampled from the posterior."""
 
 from dataclasses import dataclass
 
@@ -6,51 +6,54 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.noise.perturbed import perturbed
-from meseta.report.views.estimate import Between
+from meseta.report.views.answer import NOMINAL, ROBUST
+from meseta.report.views.estimate import SampledEstimate
 from meseta.report.views.subject import Subject
 from meseta.report.views.terms import Terms
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
-DRAWS = 2000  # of the noise
+DRAWS = 2000  # samples of the noise
 BINS = 40
-SHOWN = 0.999  # of the draws of each design are within the bins
+SHOWN = 0.999  # share of the samples of each design that the bins hold
 
 
 @dataclass(frozen=True)
 class Outcomes:
-    """Of one design. Intervals say how sure the model is of the law, not how wide the law is."""
+    """The values of one design in use.
+
+    Intervals show how well the model knows the distribution, not how wide the distribution is.
+    """
 
     name: str  # "robust optimum" or "nominal optimum"
-    values: tuple[float, ...]  # draws of f(x + xi): over both the noise and the posterior of f
-    quantiles: tuple[Between, ...]  # at LEVELS
-    std: Between  # of f(x + xi)
-    meets: Between | None  # probability to meet the specification; None: there is none
+    values: tuple[float, ...]  # samples of f(x + xi), over the noise and the posterior of f
+    quantiles: tuple[SampledEstimate, ...]  # at LEVELS
+    std: SampledEstimate  # of f(x + xi)
+    meets: SampledEstimate | None  # probability to meet the specification; None without one
 
 
 @dataclass(frozen=True)
 class OutcomesOfBoth:
-    """Side by side, counted in the same bins."""
+    """The values in use of both optima, counted in the same bins."""
 
     robust: Outcomes
     nominal: Outcomes
     edges: tuple[float, ...]  # of the bins, one more than there are bins
-    robust_share: tuple[float, ...]  # of the draws in each bin
+    robust_share: tuple[float, ...]  # share of the samples in each bin
     nominal_share: tuple[float, ...]
-    outside: tuple[float, float]  # share of draws beyond the bins, robust and nominal
+    outside: tuple[float, float]  # share of the samples beyond the bins, robust and nominal
 
 
 def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
-    """At both optima, under the same draws of the noise and of f."""
+    """Samples both optima with the same samples of the noise and of f."""
     robust, nominal = (
-        subject.f_paths(perturbed(subject.law, x.expand(DRAWS, -1), subject.generator(2)))
+        subject.f_paths(subject.perturbed(x, DRAWS, stream=2))
         for x in (subject.x_robust, subject.x_nominal)
     )
     edges = _edges(robust, nominal)
     shares = [_shares(values, edges) for values in (robust, nominal)]
     return OutcomesOfBoth(
-        _outcomes("robust optimum", robust, terms),
-        _outcomes("nominal optimum", nominal, terms),
+        _outcomes(ROBUST, robust, terms),
+        _outcomes(NOMINAL, nominal, terms),
         tuple(edges.tolist()),
         shares[0],
         shares[1],
@@ -58,10 +61,10 @@ def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
     )
 
 
-def central(pooled: float, of_each: Float[Tensor, " paths"]) -> Between:
-    """A value with the central 95 % of those that single paths of f have."""
+def central(pooled: float, of_each: Float[Tensor, " paths"]) -> SampledEstimate:
+    """A value with the central 95 % interval of the values of single paths of f."""
     low, high = of_each.quantile(torch.tensor([0.025, 0.975], dtype=torch.double)).tolist()
-    return Between(pooled, min(low, pooled), max(high, pooled))
+    return SampledEstimate(pooled, min(low, pooled), max(high, pooled))
 
 
 def _outcomes(name: str, values: Float[Tensor, "paths draws"], terms: Terms) -> Outcomes:

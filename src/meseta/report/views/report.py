@@ -1,13 +1,15 @@
-"""All that a report shows, of one optimizer."""
+"""All numbers that a report shows."""
 
 from dataclasses import dataclass
 
+from meseta.gp.fit import KernelName
 from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.record import Trial
 from meseta.report.views.answer import Answer, answer
 from meseta.report.views.landscape import Landscape, landscape
 from meseta.report.views.noise_in_words import noise_in_words
 from meseta.report.views.outcomes import OutcomesOfBoth, outcomes
-from meseta.report.views.search import Evaluation, Search, search
+from meseta.report.views.search import Search, search
 from meseta.report.views.subject import Subject
 from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerances, tolerances
@@ -15,25 +17,26 @@ from meseta.report.views.tolerances import Tolerances, tolerances
 
 @dataclass(frozen=True)
 class Report:
-    """None: nothing has finished yet, so that there is no answer."""
+    """The numbers of a report; parts are None while no trial has a value."""
 
     terms: Terms
     maximize: bool
     method: str
+    kernel: KernelName
     parameters: tuple[str, ...]  # names, in the order of the space
-    noise: tuple[tuple[str, str], ...]  # whose noise, and its law as people write it
-    complete: int
+    noise: tuple[tuple[str, str], ...]  # parameters, and their noise law in words
+    complete: int  # the number of complete trials
     failed: int
     pending: int
     answer: Answer | None
     outcomes: OutcomesOfBoth | None
-    tolerances: Tolerances | None  # None also where nothing is perturbed
+    tolerances: Tolerances | None  # None also without noise
     landscape: Landscape | None
     search: Search
 
 
 def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
-    """Everything, computed; nothing but the history of the optimizer changes by it."""
+    """Computes all parts; of the optimizer only the history may change."""
     if isinstance(subject, Optimizer):
         subject = Subject(subject)
     terms = terms or Terms()
@@ -44,6 +47,7 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
         terms=terms,
         maximize=subject.sign > 0,
         method=optimizer.method,
+        kernel=optimizer.settings.kernel,
         parameters=tuple(subject.name(name) for name in subject.parameters),
         noise=noise_in_words(subject, terms),
         complete=states.count("complete"),
@@ -61,15 +65,17 @@ def nothing_yet(
     terms: Terms,
     maximize: bool,
     method: str,
+    kernel: KernelName,
     parameters: tuple[str, ...],
-    evaluations: tuple[Evaluation, ...],
+    trials: tuple[Trial, ...],
 ) -> Report:
-    """Of a study without a value, which has no model either."""
-    states = [evaluation.state for evaluation in evaluations]
+    """The report of a study in which no trial has a value, so that it has no model."""
+    states = [trial.state for trial in trials]
     return Report(
         terms=terms,
         maximize=maximize,
         method=method,
+        kernel=kernel,
         parameters=parameters,
         noise=(),
         complete=0,
@@ -79,5 +85,5 @@ def nothing_yet(
         outcomes=None,
         tolerances=None,
         landscape=None,
-        search=Search(None, evaluations, None, (), ()),
+        search=Search(None, trials, None, (), ()),
     )

@@ -1,56 +1,43 @@
-"""The search: what was evaluated, and what was recommended on the way."""
+"""The search: all trials, the recommendations on the way, and how well the model predicts."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
-from meseta.optimizer.record import Origin, State, Trial
-from meseta.report.views.estimate import BAND, Estimate
+from meseta.optimizer.record import Trial
+from meseta.report.views.estimate import BAND, Estimate, robust_value
 from meseta.report.views.health import Finding, findings
 from meseta.report.views.subject import Subject
 from meseta.space.space import Design
 
-# Numbers of evaluations at which the recommendation is looked at, each for the price of a fit; and
-# how many values make that price high.
+# The recommendation is computed after this many different numbers of evaluations, each of which
+# costs a fit; fewer, if there are MANY values, since each fit takes longer then.
 MARKS, FEW_MARKS, MANY = 15, 6, 150
 
 
 @dataclass(frozen=True)
 class Progress:
-    """What would have been recommended after so many evaluations, seen from then."""
+    """The recommendations on the way, each from the evaluations up to then."""
 
     evaluations: tuple[int, ...]
     params: tuple[Design, ...]
-    best: tuple[Estimate, ...]  # g at the recommended design
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """One trial, as a row of a table."""
-
-    number: int
-    params: Design
-    planned: Design | None  # where it was carried out otherwise
-    value: float | None
-    state: State
-    origin: Origin | None  # None: not known, of a study of another tool
-    error: str | None
+    best: tuple[Estimate, ...]  # robust value of the recommended design
 
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """What the model would have said of each value had it not known it; noise included."""
+    """Each value, and what the model predicts for it from all other values; with noise of f."""
 
-    numbers: tuple[int, ...]  # of the trials
+    numbers: tuple[int, ...]  # the trials
     observed: tuple[float, ...]
     predicted: tuple[Estimate, ...]
-    covered: float  # share of values within their 95 % interval
-    explained: float  # share of the variance of the values: 1 - PRESS / total
+    covered: float  # share of the values in their 95 % interval
+    explained: float  # explained share of the variance: 1 - PRESS / total
 
 
 @dataclass(frozen=True)
 class Deviation:
-    """Executed minus planned values of a parameter, beside the noise that is assumed."""
+    """Executed minus planned values of a parameter, and the assumed noise."""
 
     name: str
     pairs: int
@@ -63,10 +50,12 @@ class Deviation:
 
 @dataclass(frozen=True)
 class Search:
-    progress: Progress | None  # None: nothing finished yet
-    evaluations: tuple[Evaluation, ...]
+    """The trials in the user's terms, and what is known about the model."""
+
+    progress: Progress | None  # None: no trial has a value
+    trials: tuple[Trial, ...]
     fit: LeaveOneOut | None  # None: fewer than two values
-    deviations: tuple[Deviation, ...]  # of parameters that were ever carried out otherwise
+    deviations: tuple[Deviation, ...]  # parameters whose executed and planned values differ
     findings: tuple[Finding, ...]
 
 
@@ -76,7 +65,7 @@ def search(subject: Subject) -> Search:
     values = subject.optimizer.has_values
     return Search(
         progress=progress(subject) if values else None,
-        evaluations=tuple(_evaluation(subject, trial) for trial in trials),
+        trials=tuple(_to_user(subject, trial) for trial in trials),
         fit=fit,
         deviations=_deviations(subject),
         findings=findings(subject, None if fit is None else fit.covered) if values else (),
@@ -84,9 +73,9 @@ def search(subject: Subject) -> Search:
 
 
 def progress(subject: Subject, most: int | None = None) -> Progress:
-    """As it was told on the way, where it was; otherwise at `most` numbers of evaluations.
+    """The recommendations of the history, or new ones after at most `most` numbers of evaluations.
 
-    The values are taken in the order of the trials.
+    New ones take the values in the order of the trials.
     """
     optimizer = subject.optimizer
     told = _told(subject)
@@ -100,10 +89,10 @@ def progress(subject: Subject, most: int | None = None) -> Progress:
         ends = complete[num - 1].number + 1
         then = optimizer.with_trials(optimizer.trials[:ends]).recommend()
         designs.append(subject.called(then.params))
-        best.append(Estimate(then.mean, then.std))
+        best.append(robust_value(then))
     now = subject.robust
     designs.append(subject.called(now.params))
-    best.append(Estimate(now.mean, now.std))
+    best.append(robust_value(now))
     return Progress(tuple(marks), tuple(designs), tuple(best))
 
 
@@ -115,8 +104,7 @@ def leave_one_out(subject: Subject) -> LeaveOneOut | None:
     complete = [trial for trial in subject.optimizer.trials if trial.value is not None]
     if len(complete) < 2:
         return None
-    posterior = subject.optimizer.posterior
-    core, units = posterior.core, posterior.units
+    core, units = subject.optimizer.fitted.core, subject.units
     same = torch.eye(len(core.y), dtype=torch.double)
     precision = torch.linalg.solve_triangular(core.L, same, upper=False).square().sum(0)
     mean = subject.sign * units.y_to_raw(core.y - core.alpha / precision)
@@ -135,7 +123,7 @@ def leave_one_out(subject: Subject) -> LeaveOneOut | None:
 
 
 def _told(subject: Subject) -> Progress | None:
-    """From the history; None: there was no recommendation after some value."""
+    """The recommendations of the history; None: there was none after some value."""
     table = subject.optimizer.history
     done = table[table["state"] == "complete"]
     if done["best_mean"].isna().any():
@@ -152,16 +140,14 @@ def _told(subject: Subject) -> Progress | None:
     )
 
 
-def _evaluation(subject: Subject, trial: Trial) -> Evaluation:
-    planned = None if trial.planned is None else subject.called(trial.planned)
-    return Evaluation(
-        subject.number(trial),
-        subject.called(trial.params),
-        planned,
-        trial.value,
-        trial.state,
-        trial.origin if subject.numbers is None else None,
-        trial.error,
+def _to_user(subject: Subject, trial: Trial) -> Trial:
+    """The same in the user's terms; the origin is not known in a study of another tool."""
+    return replace(
+        trial,
+        number=subject.number(trial),
+        params=subject.called(trial.params),
+        planned=None if trial.planned is None else subject.called(trial.planned),
+        origin=trial.origin if subject.numbers is None else None,
     )
 
 
@@ -175,7 +161,7 @@ def _deviations(subject: Subject) -> tuple[Deviation, ...]:
 
 
 def _outer(subject: Subject, label: str) -> str:
-    """The name of a parameter whose deviations may be those of its logarithm."""
+    """The user's name of a parameter, with "log" where deviations are those of the logarithm."""
     inside = label.removeprefix("log ")
     if label in subject.optimizer.space.names:
         return subject.name(label)

@@ -1,4 +1,4 @@
-"""Whose report it is: an optimizer with values, in the words and the sign of its user."""
+"""The subject of a report: an optimizer with values, in the terms and the sign of its user."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,12 +9,17 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.joint import JointMoments
+from meseta.gp.joint import JointMoments, JointPosterior
 from meseta.gp.paths import SamplePaths, sample_paths
+from meseta.gp.robust import raw_moments
+from meseta.gp.surrogate import Units
 from meseta.noise import NoiseLaw
+from meseta.noise.perturbed import perturbed
 from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.fitted import in_cube
 from meseta.optimizer.record import Recommendation, Trial
 from meseta.optimizer.suggest import SuggestInfo
+from meseta.report.views.estimate import Estimate
 from meseta.space.parameter import Parameter, Value
 from meseta.space.space import Design
 
@@ -24,49 +29,57 @@ CHUNK = 1024  # rows at a time: covariances of all of them at once would not fit
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """What the views look at.
+    """The optimizer that the views show.
 
-    An optimizer may know parameters and choices by other names than its user does: `outside` turns
-    a design, or part of one, into the user's terms.
+    It may know parameters and choices by other names than its user does: `outside` turns a design,
+    or part of one, into the user's terms.
     """
 
     optimizer: Optimizer
-    names: Mapping[str, str] = field(default_factory=dict)  # of the user, where they are others
+    names: Mapping[str, str] = field(default_factory=dict)  # names of the user, where they differ
     outside: Callable[[Design], dict[str, Any]] = dict
     fixed: Mapping[str, Any] = field(default_factory=dict)  # parameters with a single value
-    numbers: Sequence[int] | None = None  # of the trials, to the user; None: as they are
-    order: Sequence[str] = ()  # of the user's names; empty: that of the optimizer
+    numbers: Sequence[int] | None = None  # trial numbers of the user; None: the same
+    order: Sequence[str] = ()  # names of the user; empty: the order of the optimizer
 
     @property
     def sign(self) -> float:
-        """Of the user's values against those that are maximised."""
+        """1 if the user maximises, otherwise -1."""
         return 1.0 if self.optimizer.direction == "maximize" else -1.0
 
     @property
     def parameters(self) -> tuple[str, ...]:
-        """All of them, in the optimizer's terms and the user's order."""
+        """All parameters, by the optimizer's names, in the user's order."""
         place = {name: i for i, name in enumerate(self.order)}
         names = self.optimizer.space.names
         return tuple(sorted(names, key=lambda name: place.get(self.name(name), len(place))))
 
     @property
     def design(self) -> tuple[str, ...]:
-        """Those that are chosen."""
+        """The parameters of a design: all but environment variables."""
         chosen = self.optimizer.environments.design
         return tuple(name for name in self.parameters if name in chosen)
 
     @cached_property
     def law(self) -> NoiseLaw:
-        """Of the whole design, placed on its box."""
+        """The noise law of all columns, in their own units."""
         return self.optimizer.law
+
+    def perturbed(
+        self, x: Float[Tensor, "1 d"], num: int, stream: int, law: NoiseLaw | None = None
+    ) -> Float[Tensor, "num d"]:
+        """Samples of x + xi in the unit cube, by the optimizer's noise law or another one."""
+        inside = in_cube(self.law if law is None else law, self.optimizer.space)
+        return perturbed(inside, x.expand(num, -1), self.generator(stream))
 
     @cached_property
     def robust(self) -> Recommendation:
-        """In the optimizer's terms."""
+        """The robust optimum, in the optimizer's terms."""
         return self.optimizer.recommend()
 
     @cached_property
     def nominal(self) -> Recommendation:
+        """The nominal optimum, in the optimizer's terms."""
         return self.optimizer.nominal()
 
     @cached_property
@@ -79,32 +92,32 @@ class Subject:
 
     @cached_property
     def next_design(self) -> tuple[Design, SuggestInfo]:
-        """What a copy of the optimizer asks for, and what stands behind it."""
+        """The design that a copy of the optimizer asks for, and how it was found."""
         other = self.optimizer.with_trials(self.optimizer.trials)
         params = other.ask()
         return params, other.info or SuggestInfo()
 
     @cached_property
     def paths(self) -> SamplePaths:
-        """Functions that f may be, in the units of the model."""
-        return sample_paths(self.optimizer.posterior.core, PATHS, FEATURES, self.generator(1))
+        """Functions that f may be, over the unit cube."""
+        return sample_paths(self.optimizer.fitted.core, PATHS, FEATURES, self.generator(1))
 
     def number(self, trial: Trial) -> int:
-        """Of a trial, to its user."""
+        """The user's number of a trial."""
         return trial.number if self.numbers is None else self.numbers[trial.number]
 
     def called(self, design: Design) -> dict[str, Any]:
-        """A design in the terms and in the order of the user."""
+        """A design in the user's terms and order."""
         outer = self.outside(design)
         names = dict.fromkeys([*self.order, *outer])
         return {name: outer[name] for name in names if name in outer}
 
     def name(self, inside: str) -> str:
-        """Of a parameter, to its user."""
+        """The user's name of a parameter."""
         return self.names.get(inside, inside)
 
     def value(self, inside: str, value: Value) -> Any:
-        """Of a parameter, to its user: choices of a study may be anything."""
+        """The user's value of a parameter; choices of a study may be any object."""
         (outer,) = self.outside({inside: value}).values()
         return outer
 
@@ -113,36 +126,41 @@ class Subject:
         return space.parameters[space.names.index(inside)]
 
     def generator(self, stream: int) -> torch.Generator:
-        """Randomness that belongs to the seed; another stream for another purpose."""
+        """A generator from the optimizer's seed, with a stream of its own for each purpose."""
         return torch.Generator().manual_seed((self.optimizer.seed + 7919 * stream) % 2**63)
 
     def rows(self, designs: Sequence[Design]) -> Float[Tensor, "m d"]:
-        """Columns of designs; an environment as it usually is."""
-        space, held = self.optimizer.space, self.optimizer.environments.typical()
-        rows = [
-            [
-                x
-                for name, parameter in space.items()
-                for x in (
-                    parameter.to_columns(design[name])
-                    if name in design
-                    else [low for low, _ in parameter.ends]
-                )
-            ]
-            for design in designs
-        ]
-        x = torch.tensor(rows, dtype=torch.double)
-        return x if held is None else held.put(x)
+        """Designs as rows of the unit cube, with typical values of environment variables."""
+        space, environments = self.optimizer.space, self.optimizer.environments
+        variables = tuple(environments.variables)
+        return torch.stack(
+            [space.to_cube(space.read(environments.complete(each, variables))) for each in designs]
+        )
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
-        """Of f and g at each x, in the user's sign."""
-        posterior = self.optimizer.posterior
-        parts = [posterior.joint(chunk) for chunk in x.split(CHUNK)]
-        m_f, v_f, m_g, v_g, c_fg = (torch.cat(column) for column in zip(*parts, strict=True))
+        """The moments of f and g at rows of the unit cube, in the user's units and sign."""
+        parts = [self.optimizer.fitted.core.moments(chunk) for chunk in x.split(CHUNK)]
+        whole = JointMoments(*(torch.cat(column) for column in zip(*parts, strict=True)))
+        m_f, v_f, m_g, v_g, c_fg = raw_moments(whole, self.units)
         return JointMoments(self.sign * m_f, v_f, self.sign * m_g, v_g, c_fg)
 
+    @property
+    def units(self) -> Units:
+        """The units that turn cube and standardised values into the user's, without the sign."""
+        return self.optimizer.posterior.units
+
+    def estimate_g(self, core: JointPosterior, x: Float[Tensor, "1 d"]) -> Estimate:
+        """The estimate of g(x) by a posterior over the unit cube, in the user's units and sign."""
+        moments = raw_moments(core.moments(x), self.units)
+        return Estimate(self.sign * float(moments.m_g), float(moments.v_g.sqrt()))
+
+    def design_at(self, x: Float[Tensor, "1 d"]) -> Design:
+        """The design at a row of the unit cube, in the optimizer's terms."""
+        environments = self.optimizer.environments
+        params = self.optimizer.space.from_cube(x[0])
+        return environments.without(params, tuple(environments.variables))
+
     def f_paths(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
-        """What f may be at x, jointly; in the user's units and sign."""
-        units = self.optimizer.posterior.units
-        values = [self.paths.f(chunk) for chunk in units.x_to_model(x).split(CHUNK)]
-        return self.sign * units.y_to_raw(torch.cat(values, dim=-1))
+        """Joint samples of f at rows of the unit cube, in the user's units and sign."""
+        values = [self.paths.f(chunk) for chunk in x.split(CHUNK)]
+        return self.sign * self.units.y_to_raw(torch.cat(values, dim=-1))

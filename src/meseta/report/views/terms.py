@@ -1,4 +1,4 @@
-"""The words of a report: what things are called, their units, and what is asked of the value."""
+"""The words of a report: names, units, notes, and the specification limits of the value."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,21 +8,21 @@ from meseta.boundary import read_number, unknown
 
 
 class Words(TypedDict, total=False):
-    """What users may say about a report."""
+    """What a user may say about a report."""
 
     title: str
     value: str  # what is measured: "holding force"
-    unit: str  # of that
-    units: Mapping[str, str]  # of parameters, for those that have one
-    notes: Mapping[str, str]  # on parameters
-    note: str  # on the whole
-    at_least: float | None  # a specification of the value: its limits
-    at_most: float | None
+    unit: str  # the unit of the value
+    units: Mapping[str, str]  # units by parameter
+    notes: Mapping[str, str]  # notes by parameter
+    note: str  # a note on the study
+    at_least: float | None  # lower specification limit of the value
+    at_most: float | None  # upper specification limit of the value
 
 
 @dataclass(frozen=True)
 class Terms:
-    """All of it is text of users: never markup."""
+    """The words of one report: plain text of a user, never markup."""
 
     title: str = "Robust optimization"
     value: str = "f"
@@ -34,7 +34,7 @@ class Terms:
     at_most: float | None = None
 
     def unit_of(self, name: str) -> str:
-        """Of a parameter; empty where it has none."""
+        """The unit of a parameter; empty if it has none."""
         return self.units.get(name, "")
 
     @property
@@ -43,7 +43,7 @@ class Terms:
 
 
 def read_terms(words: Mapping[str, Any], parameters: Sequence[str] | None = None) -> Terms:
-    """Terms from what users say; `parameters` are those that may have units and notes."""
+    """Reads what a user says; `parameters` are those that may have units and notes."""
     known = Words.__annotations__
     read: dict[str, Any] = {}
     for key, said in words.items():

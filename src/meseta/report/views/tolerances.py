@@ -1,4 +1,4 @@
-"""Which tolerance matters: the answer as each noise grows or shrinks."""
+"""Which tolerance matters: the robust optimum as the noise of each parameter changes."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -7,13 +7,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.robust import RobustPosterior
+from meseta.gp.joint import JointPosterior
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
-from meseta.noise.perturbed import perturbed
 from meseta.noise.widened import widened
-from meseta.optimizer.recommend import Optimum, recommend
-from meseta.report.views.estimate import Between, Estimate
+from meseta.optimizer.recommend import robust_optimum
+from meseta.optimizer.record import Recommendation
+from meseta.report.views.estimate import Estimate, SampledEstimate
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
 from meseta.report.views.outcomes import DRAWS, central
 from meseta.report.views.subject import Subject
@@ -22,38 +22,38 @@ from meseta.space.parameter import Categorical
 from meseta.space.space import Design
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
-FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # where there are many parameters or many values
-MANY_PARAMETERS, MANY = 6, 1000  # beyond so many, or so many times the values, these have to do
+FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # for many parameters or many values
+MANY_PARAMETERS, MANY = 6, 1000  # FEW_FACTORS above: parameters; parameters times values
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """Of one parameter, all others as they are."""
+    """The noise of one parameter, scaled while all others stay as they are."""
 
     name: str
-    law: str  # as people write it
-    std: float | None  # standard deviation of xi at the robust optimum; None: of a choice
-    log: bool  # whether that is one of the logarithm
-    factors: tuple[float, ...]  # by which the noise is multiplied
-    best: tuple[Estimate, ...]  # g* for each: the worth of the best design for that noise
-    params: tuple[Design, ...]  # x* for each
-    kept: tuple[float, ...]  # mean of g for each at the robust optimum of today
+    law: str  # the noise law in words
+    std: float | None  # standard deviation of xi at the robust optimum; None: categorical
+    log: bool  # whether std is that of the logarithm
+    factors: tuple[float, ...]  # multiples of the noise
+    best: tuple[Estimate, ...]  # g* for each factor: robust value of the best design
+    params: tuple[Design, ...]  # x* for each factor
+    kept: tuple[float, ...]  # mean of g for each factor, at the robust optimum of today
     halving: Estimate  # gain in g* when the noise is halved; positive is better
-    slope: float | None  # of the mean of f at x*, per unit of the parameter; None: of a choice
-    share: Between  # of the variance of f(x* + xi) that is gone without this noise
+    slope: float | None  # slope of the mean of f at x*, per unit; None: categorical
+    share: SampledEstimate  # share of the variance of f(x* + xi) that is gone without this noise
 
 
 @dataclass(frozen=True)
 class Tolerances:
-    """Those that matter most come first."""
+    """All tolerances, most important first."""
 
     each: tuple[Tolerance, ...]
-    joint: tuple[str, ...]  # remarks on noise that several parameters share
+    joint: tuple[str, ...]  # remarks on noise that parameters share
 
 
 def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
-    """One for each parameter of the design that is perturbed; None: nothing is."""
-    z = perturbed(subject.law, subject.x_robust.expand(DRAWS, -1), subject.generator(3))
+    """A tolerance for each parameter of a design that has noise; None: no parameter has."""
+    z = subject.perturbed(subject.x_robust, DRAWS, stream=3)
     moved = [name for name in subject.design if _moves(subject, name, z)]
     if not moved:
         return None
@@ -68,17 +68,18 @@ def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
 
 
 class _Today(NamedTuple):
-    """What all tolerances are compared with."""
+    """The robust optimum under the noise of today, which all tolerances are compared with."""
 
-    best: Optimum
-    worth: Float[Tensor, " paths"]  # of f(x* + xi) on average, by each path of f
-    z: Float[Tensor, "m d"]  # draws of x* + xi
-    variance: Float[Tensor, " paths"]  # of f there
+    best: Recommendation
+    x: Float[Tensor, "1 d"]  # its row in the unit cube
+    mean: Float[Tensor, " paths"]  # mean of f(x* + xi) for each path of f
+    z: Float[Tensor, "m d"]  # samples of x* + xi
+    variance: Float[Tensor, " paths"]  # variance of f(x* + xi) for each path of f
 
 
 def _today(subject: Subject, z: Float[Tensor, "m d"]) -> _Today:
-    best = _best(subject, subject.optimizer.posterior)
-    return _Today(best, _worth(subject, best, subject.law), z, subject.f_paths(z).var(-1))
+    best, x = subject.robust, subject.x_robust
+    return _Today(best, x, _mean(subject, x, subject.law), z, subject.f_paths(z).var(-1))
 
 
 def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
@@ -91,8 +92,8 @@ def _remarks(subject: Subject, names: list[str]) -> tuple[str, ...]:
     if not shared:
         return ()
     return (
-        f"The noise of {', '.join(shared)} moves them together; here the part of each is made "
-        "wider or narrower by itself, and stays in step with the others.",
+        f"{', '.join(shared)} share a noise that moves them together. Here the share of each is "
+        "scaled alone, and still moves in step with the others.",
     )
 
 
@@ -111,25 +112,24 @@ def _tolerance(
     parameter, outer = subject.parameter(name), subject.name(name)
     column = subject.optimizer.space.columns_of(name).start
     laws = [widened(subject.law, column, factor) for factor in factors]
-    posteriors = [_posterior(subject, law) for law in laws]
-    optima = [
-        today.best if factor == 1.0 else _best(subject, posterior)
-        for factor, posterior in zip(factors, posteriors, strict=True)
+    cores = [subject.optimizer.fitted.core_under(law) for law in laws]
+    rows = [
+        today.x if factor == 1.0 else _best(subject, core)
+        for factor, core in zip(factors, cores, strict=True)
     ]
+    best = [subject.estimate_g(core, x) for core, x in zip(cores, rows, strict=True)]
     choice = isinstance(parameter, Categorical)
     half = factors.index(0.5)
     return Tolerance(
         name=outer,
         law=_words(subject, column, terms.unit_of(outer)),
-        std=None if choice else float(moments_at(subject.law, subject.x_robust)[1][0, column]),
+        std=None if choice else _std(subject, column),
         log=not isinstance(parameter, Categorical) and parameter.log,
         factors=factors,
-        best=tuple(Estimate(subject.sign * best.mean, best.std) for best in optima),
-        params=tuple(_params(subject, best) for best in optima),
-        kept=tuple(
-            float(subject.sign * posterior.joint(subject.x_robust).m_g) for posterior in posteriors
-        ),
-        halving=_gain(subject, optima[half], laws[half], today),
+        best=tuple(best),
+        params=tuple(subject.called(subject.design_at(x)) for x in rows),
+        kept=tuple(subject.estimate_g(core, today.x).mean for core in cores),
+        halving=_gain(subject, best[half], rows[half], laws[half], today),
         slope=None if choice else _slope(subject, name, column),
         share=_share(subject, name, today),
     )
@@ -145,57 +145,52 @@ def _words(subject: Subject, column: int, unit: str) -> str:
     return "; ".join([*([own] if own else []), *parts])
 
 
-def _posterior(subject: Subject, law: NoiseLaw) -> RobustPosterior:
-    optimizer = subject.optimizer
-    return RobustPosterior.from_model(optimizer.fitted.model, law, optimizer.space.bounds)
+def _std(subject: Subject, column: int) -> float:
+    """The standard deviation of the noise at the robust optimum, in the units of the column."""
+    x = subject.optimizer.space.columns(subject.x_robust)
+    return float(moments_at(subject.law, x)[1][0, column])
 
 
-def _best(subject: Subject, posterior: RobustPosterior) -> Optimum:
+def _best(subject: Subject, core: JointPosterior) -> Float[Tensor, "1 d"]:
     optimizer = subject.optimizer
-    return recommend(
-        posterior,
-        optimizer.space.domain,
+    x = robust_optimum(
+        core,
+        optimizer.space.cube,
         method=optimizer.method,
         options=optimizer.options,
         seed=optimizer.seed,
         held=optimizer.environments.typical(),
     )
+    return x[None]
 
 
-def _params(subject: Subject, best: Optimum) -> Design:
-    optimizer = subject.optimizer
-    params = optimizer.space.to_params(best.x)
-    environments = optimizer.environments
-    return subject.called(environments.without(params, tuple(environments.variables)))
+def _gain(
+    subject: Subject, best: Estimate, x: Float[Tensor, "1 d"], law: NoiseLaw, today: _Today
+) -> Estimate:
+    """How much better the optimum under the other noise is than the optimum of today.
 
-
-def _gain(subject: Subject, other: Optimum, law: NoiseLaw, today: _Today) -> Estimate:
-    """How much better the other optimum is in its noise than today's in today's.
-
-    The spread is that over paths of f, under the same draws of the noise.
+    The standard deviation is that over paths of f, with the same samples of the noise.
     """
-    spread = (_worth(subject, other, law) - today.worth).std()
-    return Estimate(other.mean - today.best.mean, float(spread))
+    spread = (_mean(subject, x, law) - today.mean).std()
+    return Estimate(subject.sign * (best.mean - today.best.mean), float(spread))
 
 
-def _worth(subject: Subject, best: Optimum, law: NoiseLaw) -> Float[Tensor, " paths"]:
-    """By each path of f, over draws of the noise."""
-    z = perturbed(law, best.x.expand(DRAWS, -1), subject.generator(3))
-    return subject.f_paths(z).mean(-1)
+def _mean(subject: Subject, x: Float[Tensor, "1 d"], law: NoiseLaw) -> Float[Tensor, " paths"]:
+    """The mean of f(x + xi) over samples of the noise, for each path of f."""
+    return subject.f_paths(subject.perturbed(x, DRAWS, stream=3, law=law)).mean(-1)
 
 
 def _slope(subject: Subject, name: str, column: int) -> float:
-    """Of the mean of f at the robust optimum, per unit of the parameter itself."""
-    posterior, parameter = subject.optimizer.posterior, subject.parameter(name)
-    x = posterior.units.x_to_model(subject.x_robust).requires_grad_()
-    (gradient,) = torch.autograd.grad(posterior.core.mean_f(x).sum(), x)
-    raw = gradient[0, column] * posterior.units.y_scale / posterior.units.x_width[column]
+    """The slope of the mean of f at the robust optimum, per unit of the parameter itself."""
+    parameter, x = subject.parameter(name), subject.x_robust.clone().requires_grad_()
+    (gradient,) = torch.autograd.grad(subject.optimizer.fitted.core.mean_f(x).sum(), x)
+    raw = gradient[0, column] * subject.units.y_scale / subject.units.x_width[column]
     by_log = not isinstance(parameter, Categorical) and parameter.log
     per_unit = 1 / float(subject.robust.params[name]) if by_log else 1.0
     return subject.sign * float(raw) * per_unit
 
 
-def _share(subject: Subject, name: str, today: _Today) -> Between:
+def _share(subject: Subject, name: str, today: _Today) -> SampledEstimate:
     """1 - Var f(z without this noise) / Var f(z), for each path of f."""
     place = subject.optimizer.space.columns_of(name)
     still = today.z.clone()

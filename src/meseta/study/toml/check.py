@@ -1,22 +1,46 @@
-"""A study looked at as a whole: everything that would be refused later, with its line."""
+"""A study checked as a whole: everything that would be refused later, with its line."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from meseta.acquisition.methods import DEFAULT_METHOD, checked_options, get
-from meseta.optimizer.history import columns
-from meseta.space.named_noise import Names, read_environment, read_noise
-from meseta.space.space import Space
-from meseta.study.entries import COLUMNS
+from meseta.study.spreadsheet import COLUMNS
 from meseta.study.toml.file import StudyFile
-from meseta.study.toml.laws import build_joint, build_noise, build_own, build_parameter, build_space
 from meseta.study.toml.lines import Place
-from meseta.study.toml.mistakes import Mistake, StudyError
+from meseta.study.toml.sentences import Mistake, StudyError
+
+if TYPE_CHECKING:
+    from meseta.space.environments import Environments
+    from meseta.space.named_noise import Names
+    from meseta.space.space import Space
+
+Attempt = Callable[[Place, Callable[[], object]], bool]
 
 
 def check(study: StudyFile) -> None:
     """Build space, noise and method of a study; a StudyError has all that is wrong with them."""
+    from meseta.optimizer.history import columns
+
+    with _gathered(study) as attempt:
+        if _attempt_parameters(study, attempt):
+            space = study.space()
+            if attempt(("parameters",), lambda: columns(space)):
+                environments = _attempt_noise(study, space, attempt)
+                if environments is not None:
+                    _attempt_initial(study, environments, attempt)
+        _attempt_method(study, attempt)
+
+
+def check_parameters(study: StudyFile) -> None:
+    """Check the parameters alone, for commands that need no model; torch is not loaded."""
+    with _gathered(study) as attempt:
+        _attempt_parameters(study, attempt)
+
+
+@contextmanager
+def _gathered(study: StudyFile) -> Iterator[Attempt]:
+    """A function that tries a step, and returns whether it succeeded; refusals come together."""
     mistakes: list[Mistake] = []
 
     def attempt(place: Place, step: Callable[[], object]) -> bool:
@@ -28,20 +52,17 @@ def check(study: StudyFile) -> None:
             return False
         return True
 
-    sound = [
-        attempt(("parameters", name), partial(build_parameter, study, name))
-        for name in study.parameters
-    ]
-    if all(sound):
-        space = build_space(study)
-        names_fit = [
-            attempt(("parameters", name), partial(_check_name, name)) for name in study.parameters
-        ]
-        if all(names_fit) and attempt(("parameters",), lambda: columns(space)):
-            _attempt_noise(study, space, attempt)
-    _attempt_method(study, attempt)
+    yield attempt
     if mistakes:
         raise StudyError(study.label, sorted(mistakes, key=lambda mistake: mistake.line or 0))
+
+
+def _attempt_parameters(study: StudyFile, attempt: Attempt) -> bool:
+    for step in (study.parameter, _check_name):
+        sound = [attempt(("parameters", name), partial(step, name)) for name in study.parameters]
+        if not all(sound):
+            return False
+    return True
 
 
 def _check_name(name: str) -> None:
@@ -51,14 +72,18 @@ def _check_name(name: str) -> None:
         )
 
 
-Attempt = Callable[[Place, Callable[[], object]], bool]
+def _attempt_noise(study: StudyFile, space: "Space", attempt: Attempt) -> "Environments | None":
+    """Check each law by itself, so that a refusal has its place; then all of them together.
 
+    None: something was refused.
+    """
+    from meseta.space.environments import Environments
+    from meseta.space.named_noise import read_environment, read_noise
+    from meseta.study.toml.laws import build_joint, build_noise, build_own
 
-def _attempt_noise(study: StudyFile, space: Space, attempt: Attempt) -> None:
-    """Each law by itself, so that a refusal has its place; then all of them together."""
     edge = study.edge()
 
-    def alone(key: str | Names, build: Callable[[], Any]) -> None:
+    def alone(key: "str | Names", build: Callable[[], Any]) -> None:
         read_noise({key: build()}, space, edge)
 
     sound = True
@@ -69,13 +94,33 @@ def _attempt_noise(study: StudyFile, space: Space, attempt: Attempt) -> None:
     for number, joint in enumerate(study.joint):
         step = partial(alone, joint.parameters, partial(build_joint, study, number))
         sound &= attempt(("noise", number), step)
-    if sound:
-        noise = build_noise(study)
-        attempt(("noise",), lambda: read_noise(noise, space, edge))
-        attempt(("parameters",), lambda: read_environment(noise, space))
+    if not sound:
+        return None
+    noise = build_noise(study)
+    sound = attempt(("noise",), lambda: read_noise(noise, space, edge))
+    sound &= attempt(("parameters",), lambda: read_environment(noise, space))
+    return Environments(space, read_environment(noise, space)) if sound else None
+
+
+def _attempt_initial(study: StudyFile, environments: "Environments", attempt: Attempt) -> None:
+    """Check each design by itself; then how many they are."""
+    from meseta.space.initial import read_initial
+
+    initial, num = study.chosen.initial, study.chosen.num_initial
+    if initial is None or isinstance(initial, str):
+        return
+    sound = [
+        attempt(("study", "initial", i), partial(read_initial, [design], None, environments))
+        for i, design in enumerate(initial)
+    ]
+    if all(sound):
+        attempt(("study", "num_initial"), lambda: read_initial(initial, num, environments))
 
 
 def _attempt_method(study: StudyFile, attempt: Attempt) -> None:
-    method = DEFAULT_METHOD if study.method is None else study.method
+    from meseta.acquisition.methods import DEFAULT_METHOD, checked_options, get
+
+    chosen = study.chosen
+    method = DEFAULT_METHOD if chosen.method is None else chosen.method
     if attempt(("study", "method"), lambda: get(method)):
-        attempt(("study", "options"), lambda: checked_options(method, study.options))
+        attempt(("study", "options"), lambda: checked_options(method, chosen.options))

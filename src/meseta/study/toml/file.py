@@ -1,4 +1,4 @@
-"""Study files: read, and refused with the line that is wrong. torch is not loaded by this."""
+"""Study files: read, and refused with the line that is wrong. Nothing here loads torch."""
 
 import os
 import re
@@ -12,22 +12,29 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from meseta.boundary import shown, unknown
-from meseta.study.toml.keys import CommandObjective, Contents, Objective, ParameterTable
+from meseta.study.toml.keys import (
+    CommandObjective,
+    Contents,
+    Objective,
+    ParameterTable,
+    SettingsKeys,
+)
 from meseta.study.toml.lines import Lines, Place, find_lines, line_of
-from meseta.study.toml.mistakes import Mistake, StudyError
 from meseta.study.toml.noise_keys import JointNoise
-from meseta.study.toml.sentences import sentence, trimmed
+from meseta.study.toml.sentences import Mistake, StudyError, sentence, trimmed
 from meseta.study.toml.storage import check_storage, storage_url
 from meseta.study.workers.hand_over import check_arguments, check_variables
 
 if TYPE_CHECKING:
     from meseta.noise import Edge
+    from meseta.optimizer.settings import Settings
     from meseta.space.named_noise import NamedNoise
+    from meseta.space.parameter import Parameter
     from meseta.space.space import Space
 
 __all__ = ["StudyError", "StudyFile", "read_study"]
 
-VERSION = 1  # of the format
+VERSION = 1  # the newest format of study files
 TOO_DEEP = "lists or tables are nested too deeply"
 LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV file
 
@@ -36,24 +43,19 @@ LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV fi
 class StudyFile:
     """A study as its file describes it.
 
-    `space`, `noise` and `edge` are what `Optimizer` takes; they load torch.
+    `space`, `noise`, `edge` and `settings` are what `Optimizer` takes; all but `edge` load torch.
     """
 
     path: Path  # absolute
     label: str  # the path as it was given, for messages
     name: str
-    direction: Literal["maximize", "minimize"]
+    chosen: SettingsKeys  # as they are written; see settings
     budget: int | None  # trials; None: until somebody stops
-    method: str | None  # None: the default of the library
-    options: dict[str, Any]
-    seed: int
-    num_initial: int | None
-    noise_variance: float | None  # of the values; None: inferred
     storage: str | None  # as it is written; see storage_url
     notes: str
     value: str | None  # what is measured
-    unit: str | None  # of that
-    at_least: float | None  # what the value has to meet
+    unit: str | None  # the unit of the value
+    at_least: float | None  # the specification limits of the value
     at_most: float | None
     objective: Objective | None  # None: trials are carried out by hand
     parameters: dict[str, ParameterTable]
@@ -62,25 +64,38 @@ class StudyFile:
 
     @property
     def folder(self) -> Path:
-        """What relative paths in the file start from."""
+        """The folder that relative paths in the file start from."""
         return self.path.parent
 
     @property
     def storage_url(self) -> str:
-        """The database, with environment variables filled in: not to be shown or logged."""
+        """The URL of the database, with environment variables filled in: never show or log it."""
         with self.at(("study", "storage")):
             return storage_url(self.storage, self.path)
+
+    @property
+    def direction(self) -> Literal["maximize", "minimize"]:
+        return self.chosen.direction
 
     @property
     def observed(self) -> tuple[str, ...]:
         """The parameters that cannot be set even in an experiment."""
         return tuple(name for name, table in self.parameters.items() if table.observed)
 
-    def space(self) -> "Space":
-        """The parameters with their ranges."""
-        from meseta.study.toml.laws import build_space
+    def parameter(self, name: str) -> "Parameter":
+        """One parameter with its range; a StudyError says what is wrong with it."""
+        with self.at(("parameters", name)):
+            return self.parameters[name].parameter()
 
-        return build_space(self)
+    def ranges(self) -> "dict[str, Parameter]":
+        """All parameters, by name."""
+        return {name: self.parameter(name) for name in self.parameters}
+
+    def space(self) -> "Space":
+        """The parameters as `Optimizer` takes them."""
+        from meseta.space.space import Space
+
+        return Space(self.ranges())
 
     def noise(self) -> "NamedNoise | None":
         """The laws by parameter, and by tuples of them; None: nothing is perturbed."""
@@ -89,22 +104,20 @@ class StudyFile:
         return build_noise(self)
 
     def edge(self) -> "dict[str, Edge]":
-        """What becomes of values beyond the ranges, for the parameters that say so."""
+        """The treatment of values beyond the ranges, for parameters that name one."""
         return {name: p.edge for name, p in self.parameters.items() if p.edge is not None}
 
-    def settings(self) -> dict[str, Any]:
-        """What the sampler and `recommend` take alike, besides the noise."""
-        return {
-            "edge": self.edge() or "allow",
-            "method": self.method,
-            "options": self.options or None,
-            "seed": self.seed,
-            "noise_variance": self.noise_variance,
-        }
+    def settings(self) -> "Settings":
+        """All of them, noise and edge included."""
+        from meseta.optimizer.settings import Settings
+
+        names = set(SettingsKeys.model_fields)
+        written = self.chosen.model_dump(include=names, exclude_unset=True)
+        return Settings(noise=self.noise(), edge=self.edge() or "allow", **written)
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:
-        """A refusal inside is one of this place in the file."""
+        """Refusals inside become StudyErrors that name this place in the file."""
         try:
             yield
         except StudyError:
@@ -134,7 +147,7 @@ def read_study(path: str | os.PathLike[str]) -> StudyFile:
 
 
 def read_whereabouts(path: str | os.PathLike[str]) -> StudyFile:
-    """Only where the trials of a study are kept, from a file that may be wrong in all else.
+    """The name and the storage of a study alone, from a file that may be wrong in all else.
 
     The StudyFile has no parameters and no objective.
     """
@@ -158,13 +171,8 @@ def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> Stu
         path=path,
         label=label,
         name=path.stem if table.name is None else table.name,
-        direction=table.direction,
+        chosen=table,
         budget=table.budget,
-        method=table.method,
-        options=table.options,
-        seed=table.seed,
-        num_initial=table.num_initial,
-        noise_variance=table.noise_variance,
         storage=table.storage,
         notes=table.notes,
         value=table.value,
@@ -242,7 +250,7 @@ def _validated(label: str, raw: dict[str, Any], lines: Lines) -> Contents:
 
 
 def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
-    """What is wrong between the tables."""
+    """The mistakes that concern several tables."""
     if not contents.parameters:
         yield ("parameters",), "must have at least one table [parameters.NAME] with low and high"
     for name in contents.parameters:

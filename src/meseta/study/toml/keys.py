@@ -1,12 +1,10 @@
 """The tables of a study file, as they are written; `file.py` makes a study of them."""
 
-import math
 import re
 import shlex
 from typing import Annotated, Any, Literal
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     Discriminator,
     Field,
@@ -15,28 +13,50 @@ from pydantic import (
     model_validator,
 )
 
-from meseta.boundary import shown
+from meseta.boundary import SEEDS, shown
+from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
+from meseta.study.toml.sentences import not_among
 from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
 from meseta.study.toml.table import Table, Text, Texts, refusal
 
-Choice = str | bool | int | float
-SEEDS = 2**63 - 1  # as many as random generators take
+SPREADS = ("sobol", "uniform")
 
 
-class StudyTable(Table):
-    name: Text | None = None
+def _initial(initial: object) -> object:
+    """A word, or a list of designs, which are looked at when the parameters are known."""
+    if isinstance(initial, str) and initial not in SPREADS:
+        raise refusal(not_among("value", initial, SPREADS))
+    designs = isinstance(initial, list) and all(isinstance(each, dict) for each in initial)
+    if not isinstance(initial, str) and not (initial and designs):
+        raise refusal(
+            f"must be one of {', '.join(map(repr, SPREADS))}, or a list of designs such as "
+            f"[{{ angle = 20.0 }}], got {shown(initial)}"
+        )
+    return initial
+
+
+class SettingsKeys(Table):
+    """The settings of an optimizer that a file may have; what is left out has its default."""
+
     direction: Literal["maximize", "minimize"] = "maximize"
-    budget: int | None = Field(default=None, ge=1)
     method: Text | None = None
     options: dict[str, Any] = Field(default_factory=dict)
+    kernel: Literal["se", "matern52", "matern32"] | None = None
+    prior: Literal["default", "paper"] | None = None
+    noise_variance: float | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)
-    noise_variance: float | None = Field(default=None, ge=0)
+    initial: Annotated[str | list[dict[str, Any]] | None, BeforeValidator(_initial)] = None
+
+
+class StudyTable(SettingsKeys):
+    name: Text | None = None
+    budget: int | None = Field(default=None, ge=1)
     storage: Text | None = None
     notes: str = ""
     value: Text | None = None  # what is measured
-    unit: Text | None = None  # of that
+    unit: Text | None = None  # the unit of the value
     at_least: float | None = None
     at_most: float | None = None
 
@@ -50,20 +70,14 @@ class StudyTable(Table):
         return self
 
 
-def _check_timeout(timeout: float | None) -> float | None:
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise refusal(f"must be greater than 0 seconds, got {timeout}")
-    return timeout
-
-
-Timeout = Annotated[float | None, AfterValidator(_check_timeout)]  # seconds
+Timeout = Annotated[float, Field(gt=0)]  # seconds
 
 
 class PythonObjective(Table):
     """A function that takes a dict of parameters and returns a number."""
 
     python: str
-    timeout: Timeout = None
+    timeout: Timeout | None = None
 
     @field_validator("python")
     @classmethod
@@ -91,7 +105,7 @@ class CommandObjective(Table):
     input: Literal["arguments", "environment", "json"] = "arguments"
     output: Literal["last-line", "json"] = "last-line"
     key: Text = "value"
-    timeout: Timeout = None
+    timeout: Timeout | None = None
     directory: Text | None = None
 
     @field_validator("command", mode="before")
@@ -110,13 +124,22 @@ class CommandObjective(Table):
         return command
 
 
+def _choice(value: object) -> object:
+    if not isinstance(value, str | bool | int | float):
+        raise refusal(f"must be a text, a number, true or false, got {shown(value)}")
+    return value
+
+
+Choice = Annotated[Any, BeforeValidator(_choice)]
+
+
 class ParameterTable(Table):
     low: float | None = None
     high: float | None = None
     type: Literal["float", "int", "category"] | None = None
     log: bool = False
     step: float | None = None
-    choices: Annotated[tuple["AnyChoice", ...], Field(strict=False)] | None = None
+    choices: Annotated[tuple[Choice, ...], Field(strict=False)] | None = None
     unit: Text | None = None
     noise: OwnNoise | None = None
     edge: Literal["allow", "clip", "reflect", "truncate"] | None = None
@@ -125,7 +148,7 @@ class ParameterTable(Table):
     @model_validator(mode="before")
     @classmethod
     def _short_noise(cls, table: Any) -> Any:
-        """Texts and numbers as the tables they stand for."""
+        """Replace texts and numbers by the tables they stand for."""
         if not isinstance(table, dict) or "noise" not in table:
             return table
         noise, choices = table["noise"], "choices" in table
@@ -169,14 +192,25 @@ class ParameterTable(Table):
                 f"must be greater than low = {self.low:g}, got {self.high:g}; {remedy}", "high"
             )
 
+    def parameter(self) -> Parameter:
+        """The parameter that the table describes; a ValueError refuses its range."""
+        if self.choices is not None:
+            return Categorical(self.choices)
+        assert self.low is not None
+        assert self.high is not None
+        if self.type == "int":
+            step = 1 if self.step is None else self.step
+            return Int(self.low, self.high, log=self.log, step=step)
+        return Float(self.low, self.high, log=self.log, step=self.step)
+
     @property
     def environment(self) -> bool:
-        """Whether it is no part of the design."""
+        """Whether the parameter is no part of the design."""
         return getattr(self.noise, "environment", False) or self.observed
 
     @property
     def observed(self) -> bool:
-        """Whether it cannot be set even in an experiment."""
+        """Whether the parameter cannot be set even in an experiment."""
         return getattr(self.noise, "observed", False)
 
 
@@ -214,17 +248,6 @@ class Contents(Table):
     objective: _Objective | None = None
     parameters: dict[str, ParameterTable]
     noise: Annotated[tuple[JointNoise, ...], Field(strict=False)] = ()
-
-
-def _choice(value: object) -> object:
-    if not isinstance(value, Choice):
-        raise refusal(f"must be a text, a number, true or false, got {shown(value)}")
-    return value
-
-
-AnyChoice = Annotated[Any, BeforeValidator(_choice)]
-ParameterTable.model_rebuild()
-Contents.model_rebuild()
 
 
 def _split(command: str) -> list[str] | str:

@@ -1,53 +1,31 @@
 """Space and noise of a study, as `Optimizer` takes them; a refusal names its line of the file."""
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from meseta import noise
 from meseta.boundary import unknown
 from meseta.noise import Environment, NoiseLaw, Substitution
+from meseta.noise.catalogue import LAWS
 from meseta.space.named_noise import NamedNoise, Names
-from meseta.space.parameter import Categorical, Float, Int, Parameter
-from meseta.space.space import Space
 from meseta.study.toml.keys import ParameterTable
 from meseta.study.toml.measurements import read_columns
 from meseta.study.toml.noise_keys import (
     ChoicesNoise,
     CommonNoise,
     ConfusionNoise,
-    EmpiricalNoise,
     JointEmpiricalNoise,
     JointNoise,
     JointNormalNoise,
-    MixtureNoise,
-    OneNumber,
+    NumberNoise,
 )
 from meseta.study.workers.hand_over import as_text
 
 if TYPE_CHECKING:
     from meseta.study.toml.file import StudyFile
 
-# Their tables have the keys that they have as arguments.
-_LAWS: dict[str, Callable[..., NoiseLaw]] = {
-    "normal": noise.Normal,
-    "uniform": noise.Uniform,
-    "triangular": noise.Triangular,
-    "laplace": noise.Laplace,
-    "student-t": noise.StudentT,
-    "truncated-normal": noise.TruncatedNormal,
-    "log-normal": noise.LogNormal,
-    "discrete": noise.Discrete,
-}
-
-
-def build_space(study: "StudyFile") -> Space:
-    return Space({name: build_parameter(study, name) for name in study.parameters})
-
-
-def build_parameter(study: "StudyFile", name: str) -> Parameter:
-    with study.at(("parameters", name)):
-        return _parameter(study.parameters[name])
+_DECLARED = {law.name: law for law in LAWS}
 
 
 def build_noise(study: "StudyFile") -> NamedNoise | None:
@@ -72,17 +50,6 @@ def build_joint(study: "StudyFile", number: int) -> NoiseLaw:
         return _joint(study.joint[number], study.folder)
 
 
-def _parameter(table: ParameterTable) -> Parameter:
-    if table.choices is not None:
-        return Categorical(table.choices)
-    assert table.low is not None
-    assert table.high is not None
-    if table.type == "int":
-        step = 1 if table.step is None else table.step
-        return Int(table.low, table.high, log=table.log, step=step)
-    return Float(table.low, table.high, log=table.log, step=table.step)
-
-
 def _own(table: ParameterTable, folder: Path) -> NoiseLaw | Environment | Substitution:
     law = table.noise
     if isinstance(law, ConfusionNoise):
@@ -104,19 +71,21 @@ def _shares(law: ChoicesNoise, table: ParameterTable) -> dict[Any, float]:
     return {by_text[name]: share for name, share in law.shares.items()}
 
 
-def _scalar(law: OneNumber, folder: Path) -> NoiseLaw:
-    if isinstance(law, MixtureNoise):
-        return noise.Mixture([_scalar(member, folder) for member in law.laws], law.weights)
-    if isinstance(law, EmpiricalNoise):
-        samples: Any = law.samples if law.csv is None else _column(law, folder)
-        return noise.Empirical(samples)
-    values = law.model_dump(exclude={"law", "environment", "observed"}, exclude_unset=True)
-    return _LAWS[law.model_dump()["law"]](**values)
+def _scalar(law: NumberNoise, folder: Path) -> NoiseLaw:
+    declared = _DECLARED[law.law]
+    if "csv" in law.values:
+        return noise.Empirical(_column(law.values, folder))
+    kinds = {**declared.required, **declared.optional}
+    values = {
+        key: [_scalar(member, folder) for member in value] if kinds[key] == "laws" else value
+        for key, value in law.values.items()
+    }
+    return declared.load()(**values)
 
 
-def _column(law: EmpiricalNoise, folder: Path) -> list[float]:
-    columns = None if law.column is None else [law.column]
-    return [value for (value,) in read_columns(folder / str(law.csv), columns, 1)]
+def _column(values: Mapping[str, Any], folder: Path) -> list[float]:
+    columns = [values["column"]] if "column" in values else None
+    return [value for (value,) in read_columns(folder / values["csv"], columns, 1)]
 
 
 def _joint(law: JointNoise, folder: Path) -> NoiseLaw:

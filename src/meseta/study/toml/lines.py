@@ -1,4 +1,4 @@
-"""Where in a TOML file a key stands; the parser of the standard library does not say."""
+"""The lines of keys in a TOML file, which the parser of the standard library does not give."""
 
 import re
 import tomllib
@@ -34,7 +34,7 @@ END = Token("end", "", 0)
 def find_lines(text: str) -> Lines:
     """The line of every table, key and element of a list in a valid TOML text.
 
-    Of text that is no valid TOML, and of what is nested too deeply, it finds what it can.
+    It finds what it can in text that is no valid TOML or is nested too deeply.
     """
     scanner = _Scanner(_tokens(text))
     with suppress(RecursionError):  # a line that is not found is that of the table around it
@@ -43,7 +43,7 @@ def find_lines(text: str) -> Lines:
 
 
 def line_of(lines: Lines, place: Place) -> int:
-    """The line of a place, or of what it is in."""
+    """The line of a place, or of the table around it."""
     for end in range(len(place), 0, -1):
         if place[:end] in lines:
             return lines[place[:end]]
@@ -51,7 +51,7 @@ def line_of(lines: Lines, place: Place) -> int:
 
 
 def spelled(place: Place) -> str:
-    """A place as it is written: parameters.shaft.noise.laws[1], quoted where TOML needs it."""
+    """A place as one writes it: parameters.shaft.noise.laws[1], quoted where TOML needs it."""
     words = ""
     for part in place:
         if isinstance(part, int):
@@ -89,7 +89,7 @@ def _tokens(text: str) -> Iterator[Token]:
 class _Scanner:
     def __init__(self, tokens: Iterator[Token]) -> None:
         self.lines: Lines = {}
-        self.sizes: dict[Place, int] = {}  # of arrays of tables
+        self.sizes: dict[Place, int] = {}  # the lengths of arrays of tables
         self.tokens = tokens
         self.token = next(tokens, END)
 
@@ -108,7 +108,7 @@ class _Scanner:
         return token
 
     def header(self) -> Place:
-        """[a.b] or [[a.b]]; in an array of tables that came before it means the last of them."""
+        """[a.b] or [[a.b]]; a name of an array of tables means the last of them."""
         line = self.advance().line
         many = self.token.text == "["
         if many:
@@ -128,7 +128,7 @@ class _Scanner:
         return place
 
     def key(self) -> list[str]:
-        """a.b."c d": everything up to = or ]."""
+        """The parts of a.b."c d": everything up to = or ]."""
         parts = []
         while self.token.kind in ("bare", "text") or self.token.text == ".":
             token = self.advance()
@@ -139,7 +139,7 @@ class _Scanner:
         return parts
 
     def pair(self, table: Place) -> None:
-        """key = value; a dotted key makes the tables on its way."""
+        """Read key = value; a dotted key makes the tables on its way."""
         line, place = self.token.line, table
         for part in self.key():
             place = (*place, part)

@@ -1,35 +1,24 @@
 """Measured deviations from a CSV file."""
 
-import csv
 import math
 from collections.abc import Sequence
 from pathlib import Path
 
+from meseta.study.spreadsheet import read_lines
+
 
 def read_columns(path: Path, columns: Sequence[str] | None, num: int) -> list[list[float]]:
-    """The rows of a CSV file, of the named columns or of all `num` there are.
+    """The rows of a CSV file: the named columns, or all `num` columns of the file.
 
-    Columns are named in the first line, which may be missing where none is asked for by name. They
-    are separated by commas, semicolons or tabs; empty lines are left out.
+    The first line names the columns; it may be missing where `columns` is None.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            sample = file.readline()
-            file.seek(0)
-            mark = next((mark for mark in "\t;" if mark in sample), ",")
-            reader = csv.reader(file, delimiter=mark)
-            table = [(reader.line_num, row) for row in reader if any(row)]
-    except UnicodeDecodeError:
-        raise ValueError(f"{path.name} is not UTF-8; save it with that encoding") from None
-    except (OSError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise ValueError(f"{path} cannot be read: {reason}") from None
+    table = list(read_lines(path, columns or ()))
     if not table:
         raise ValueError(f"{path.name} is empty, but must have a row for each measurement")
-    header = [name.strip() for name in table[0][1]]
+    header = table[0].cells
     named = not all(_is_number(name) for name in header)
     places = _places(path, header if named else [], columns, num, len(header))
-    return [_row(path, line, row, places) for line, row in table[named:]]
+    return [_row(path, line, cells, places) for line, cells in table[named:]]
 
 
 def _places(
@@ -50,7 +39,7 @@ def _places(
 
 def _row(path: Path, line: int, row: list[str], places: list[int]) -> list[float]:
     for place in places:
-        value = row[place].strip() if place < len(row) else ""
+        value = row[place] if place < len(row) else ""
         if not _is_number(value):
             comma = "; write decimals with a point" if "," in value else ""
             raise ValueError(

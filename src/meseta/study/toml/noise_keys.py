@@ -1,94 +1,59 @@
-"""Laws of noise as they stand in a study file; `laws.py` makes noise of them.
+"""Noise laws as they stand in a study file; `laws.py` makes noise of them.
 
-The keys are those of the laws in Python: { law = "student-t", df = 4, scale = 0.05 }.
+The keys are those of the laws in Python: { law = "student-t", df = 4, scale = 0.05 }. The catalogue
+of noise laws has them. Written out here are only the tables that are more than a list of keys.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    PlainValidator,
+    create_model,
+    model_validator,
+)
 
 from meseta.boundary import shown
+from meseta.noise.catalogue import LAWS, Declared, Kind
 from meseta.study.toml.sentences import not_among
 from meseta.study.toml.table import Numbers, Rows, Table, Text, Texts, refusal
 
-Infinite = Annotated[float, Field(allow_inf_nan=True)]
 
-
-class OneNumber(Table):
-    """Of one parameter that is a number.
+@dataclass(frozen=True)
+class NumberNoise:
+    """The noise of one parameter that is a number: the law, and the arguments that its table has.
 
     With `environment` it is the law of the quantity itself, which nobody controls at deployment;
     with `observed` nobody can set it in an experiment either.
     """
 
+    law: str  # its name in the catalogue
+    values: Mapping[str, Any]
     environment: bool = False
     observed: bool = False
 
 
-class NormalNoise(OneNumber):
-    law: Literal["normal"]
-    std: float
-    mean: float = 0.0
-    relative: bool = False
+class NumberTable(Table):
+    """The keys that every table of a noise law of a number may have."""
+
+    environment: bool = False
+    observed: bool = False
+    law: str
 
 
-class UniformNoise(OneNumber):
-    law: Literal["uniform"]
-    half_width: float
-    mean: float = 0.0
-    relative: bool = False
-
-
-class TriangularNoise(OneNumber):
-    law: Literal["triangular"]
-    half_width: float | None = None
-    low: float | None = None
-    high: float | None = None
-    mode: float = 0.0
-
-
-class LaplaceNoise(OneNumber):
-    law: Literal["laplace"]
-    scale: float
-    mean: float = 0.0
-
-
-class StudentNoise(OneNumber):
-    law: Literal["student-t"]
-    df: float
-    scale: float
-    mean: float = 0.0
-
-
-class TruncatedNormalNoise(OneNumber):
-    law: Literal["truncated-normal"]
-    std: float
-    low: Infinite
-    high: Infinite
-    mean: float = 0.0
-
-
-class LogNormalNoise(OneNumber):
-    law: Literal["log-normal"]
-    sigma: float
-
-
-class DiscreteNoise(OneNumber):
-    law: Literal["discrete"]
-    values: Numbers
-    weights: Numbers | None = None
-
-
-class EmpiricalNoise(OneNumber):
+class EmpiricalTable(NumberTable):
     """Measured deviations, here or in a column of a CSV file."""
 
-    law: Literal["empirical"]
     samples: Numbers | None = None
     csv: Text | None = None
     column: Text | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> "EmpiricalNoise":
+    def _one_source(self) -> "EmpiricalTable":
         if (self.samples is None) == (self.csv is None):
             raise refusal('must have either samples = [...] or csv = "file.csv"')
         if self.column is not None and self.csv is None:
@@ -96,14 +61,8 @@ class EmpiricalNoise(OneNumber):
         return self
 
 
-class MixtureNoise(OneNumber):
-    law: Literal["mixture"]
-    laws: Annotated[tuple["Member", ...], Field(strict=False)]
-    weights: Numbers | None = None
-
-
 class ConfusionNoise(Table):
-    """Of choices: another one is carried out with this probability, or by a row for each choice."""
+    """Another choice is carried out with this probability, or by a row for each choice."""
 
     law: Literal["substitution"]
     probability: float | None = None
@@ -117,7 +76,7 @@ class ConfusionNoise(Table):
 
 
 class ChoicesNoise(Table):
-    """Of choices that nobody makes at deployment: how often each of them occurs."""
+    """Choices that nobody makes at deployment, and how often each of them occurs."""
 
     law: Literal["choices"]
     shares: dict[str, float]
@@ -174,31 +133,11 @@ class JointEmpiricalNoise(Table):
         return self
 
 
-_Scalar = (
-    NormalNoise
-    | UniformNoise
-    | TriangularNoise
-    | LaplaceNoise
-    | StudentNoise
-    | TruncatedNormalNoise
-    | LogNormalNoise
-    | DiscreteNoise
-    | EmpiricalNoise
-    | MixtureNoise
-)
-SCALAR = (
-    "normal",
-    "uniform",
-    "triangular",
-    "laplace",
-    "student-t",
-    "truncated-normal",
-    "log-normal",
-    "discrete",
-    "empirical",
-    "mixture",
-)
-JOINT = ("normal", "common", "empirical")
+def table_of(law: Declared) -> type[NumberTable]:
+    """The table that the declaration of a noise law describes."""
+    fields: dict[str, Any] = {key: (_TYPES[kind], ...) for key, kind in law.required.items()}
+    fields |= {key: (_TYPES[kind], None) for key, kind in law.optional.items()}
+    return create_model(f"{law.python}Table", __base__=NumberTable, **fields)
 
 
 def _named(table: Any, known: tuple[str, ...], example: str) -> Any:
@@ -211,30 +150,53 @@ def _named(table: Any, known: tuple[str, ...], example: str) -> Any:
     return table
 
 
-def _member(table: Any) -> Any:
-    named = _named(table, SCALAR, '{ law = "normal", std = 0.1 }')
+def _number(table: Any) -> NumberNoise:
+    checked = TABLES[table["law"]].model_validate(table)
+    values = {key: getattr(checked, key) for key in checked.model_fields_set}
+    law = values.pop("law")
+    environment, observed = (values.pop(key, False) for key in ("environment", "observed"))
+    return NumberNoise(law, values, environment, observed)
+
+
+def _member(table: Any) -> NumberNoise:
+    named = _named(table, tuple(TABLES), '{ law = "normal", std = 0.1 }')
     for key in ("environment", "observed"):
         if key in named:
             raise refusal("belongs into the table around this one; write it there", key)
-    return named
+    return _number(named)
 
 
-def _own(table: Any) -> Any:
-    return _named(table, (*SCALAR, "substitution", "choices"), '{ law = "normal", std = 0.1 }')
+def _own(table: Any) -> "NumberNoise | ConfusionNoise | ChoicesNoise":
+    named = _named(table, (*TABLES, *_OF_CHOICES), '{ law = "normal", std = 0.1 }')
+    of_choices = _OF_CHOICES.get(named["law"])
+    return _number(named) if of_choices is None else of_choices.model_validate(named)
 
 
 def _joint(table: Any) -> Any:
     return _named(table, JOINT, '{ law = "normal", covariance = [[...], ...] }')
 
 
-Member = Annotated[_Scalar, Field(discriminator="law"), BeforeValidator(_member)]
-OwnNoise = Annotated[
-    _Scalar | ConfusionNoise | ChoicesNoise, Field(discriminator="law"), BeforeValidator(_own)
-]
+JOINT = ("normal", "common", "empirical")
+_OF_CHOICES: dict[str, type[ConfusionNoise] | type[ChoicesNoise]] = {
+    "substitution": ConfusionNoise,
+    "choices": ChoicesNoise,
+}
+Member = Annotated[NumberNoise, PlainValidator(_member)]
+OwnNoise = Annotated[NumberNoise | ConfusionNoise | ChoicesNoise, PlainValidator(_own)]
 JointNoise = Annotated[
     JointNormalNoise | CommonNoise | JointEmpiricalNoise,
-    Field(discriminator="law"),
+    Discriminator("law"),
     BeforeValidator(_joint),
 ]
-MixtureNoise.model_rebuild()
+_TYPES: dict[Kind, Any] = {
+    "number": float,
+    "limit": Annotated[float, Field(allow_inf_nan=True)],
+    "numbers": Numbers,
+    "flag": bool,
+    "laws": Annotated[tuple[Member, ...], Field(strict=False)],
+}
+# A noise law whose table is more than its keys stands here with a class of its own.
+TABLES: dict[str, type[NumberTable]] = {law.name: table_of(law) for law in LAWS} | {
+    "empirical": EmpiricalTable
+}
 CommonNoise.model_rebuild()

@@ -15,7 +15,7 @@ def read_short(text: str, unit: str | None = None, choices: bool = False) -> dic
     """The table that a short text stands for.
 
     A number is a standard deviation, ± a tolerance, both in per cent of the parameter or in its
-    unit. Of choices it is the probability that another one is carried out.
+    unit. For `choices` it is the probability that another choice is carried out.
     """
     example = 'noise = { law = "normal", std = 0.1 }'
     match = _SHORT.fullmatch(text.strip())
@@ -40,7 +40,7 @@ def read_short(text: str, unit: str | None = None, choices: bool = False) -> dic
 
 
 def read_short_number(number: float | int, choices: bool = False) -> dict[str, object]:
-    """The same of a bare number."""
+    """The table that a bare number stands for."""
     if choices:
         return {"law": "substitution", "probability": number}
     return {"law": "normal", "std": number}

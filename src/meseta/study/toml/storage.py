@@ -1,4 +1,4 @@
-"""Where the trials of a study are kept: a SQLite file beside it, or a database by its URL."""
+"""The storage of a study: a SQLite file beside it, or a database by its URL."""
 
 import os
 import re
@@ -35,7 +35,7 @@ def storage_url(
 
 
 def check_storage(storage: str) -> None:
-    """Refuse what can be seen to be wrong without the environment."""
+    """Refuse mistakes that show without the environment."""
     for name in _VARIABLE.findall(storage):
         if not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
             raise ValueError(f"must name variables as in ${{MESETA_PASSWORD}}, got ${{{name}}}")

@@ -1,8 +1,8 @@
-"""What every table of a study file has in common: strict types, frozen, no unknown keys."""
+"""The base of all tables of a study file: strict types, frozen, no unknown keys."""
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from meseta.boundary import unknown
@@ -10,16 +10,17 @@ from meseta.boundary import unknown
 Numbers = Annotated[tuple[float, ...], Field(strict=False)]
 Rows = Annotated[tuple[Numbers, ...], Field(strict=False)]
 Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Text = Annotated[str, Field(pattern=r"\S")]  # not empty
 
 
 def refusal(says: str, key: str | None = None) -> PydanticCustomError:
-    """An error whose text goes on after the place; `key` is where in the table."""
+    """An error whose text follows the place; `key` names the place inside the table."""
     context = {"says": says} | ({} if key is None else {"key": key})
     return PydanticCustomError("refused", "{says}", context)
 
 
 class Table(BaseModel):
-    """Unknown keys are refused before anything else: they explain most of what is missing."""
+    """A table that refuses unknown keys before anything else: they explain what is missing."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
 
@@ -31,12 +32,3 @@ class Table(BaseModel):
                 if name not in cls.model_fields:
                     raise refusal(f"is not known: {unknown('key', name, cls.model_fields)}", name)
         return table
-
-
-def _text(value: object) -> object:
-    if isinstance(value, str) and not value.strip():
-        raise refusal("must not be empty; leave it out, or write something")
-    return value
-
-
-Text = Annotated[str, BeforeValidator(_text)]

@@ -5,7 +5,7 @@ from meseta.study.toml.lines import quoted
 _TEXT = """\
 # A study: what is varied, how it deviates in use, and what is worth trying next.
 # Lines that start with # are explanations, or examples to take the # away from.
-version = 1  # of this file format
+version = 1  # the version of this file format
 
 [study]
 name = NAME
@@ -24,7 +24,7 @@ seed = 0  # the same seed and the same results give the same suggestions
 # python = "press:holding_force"  # the function holding_force(params) in press.py beside this file
 # Or a program, whose last line of output is the result:
 # command = ["./simulate", "{shaft}", "{bore}", "--speed={speed}", "{passes}", "{oil}"]
-# timeout = 600  # seconds, after which a trial has failed; of a function, too
+# timeout = 600  # seconds until a trial has failed; for functions, too
 
 # What is varied: one table for each parameter, with its range. Noise is how far a parameter is off
 # in use, where nobody can keep it exactly; a parameter without noise is kept exactly.

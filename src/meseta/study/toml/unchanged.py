@@ -22,7 +22,7 @@ Distributions = dict[str, BaseDistribution]
 
 
 def as_attribute(distributions: Distributions) -> dict[str, str]:
-    """What PARAMETERS keeps."""
+    """The value of the attribute PARAMETERS."""
     return {name: distribution_to_json(each) for name, each in distributions.items()}
 
 
@@ -38,7 +38,7 @@ def kept_parameters(study: Study, trials: Sequence[FrozenTrial]) -> Distribution
 
 
 def changes(study: Study, trials: Sequence[FrozenTrial], wanted: Distributions) -> list[str]:
-    """What the file says of parameters that is not so in the study, a sentence each."""
+    """The differences between the parameters of file and study, a sentence each."""
     kept = kept_parameters(study, trials)
     if not kept:
         return []

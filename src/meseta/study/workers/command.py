@@ -25,7 +25,6 @@ from meseta.study.workers.tail import LONGEST, Tail
 
 GRACE = 2.0  # seconds from the request to end to the end
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-running: set["subprocess.Popen[bytes]"] = set()
 
 
 def run_command(objective: CommandObjective, params: Mapping[str, Any], folder: Path) -> Evaluation:
@@ -71,12 +70,6 @@ def find_program(program: str, directory: Path) -> str:
     return str(path)
 
 
-def stop_commands() -> None:
-    """End every program that is running for a trial, whichever thread waits for it."""
-    for process in tuple(running):
-        end(process)
-
-
 def _input(
     objective: CommandObjective, params: Mapping[str, Any]
 ) -> tuple[list[str], dict[str, str], bytes]:
@@ -103,7 +96,6 @@ def _run(
         file.seek(0)
         process = _started(arguments, environment, file, directory)
         try:
-            running.add(process)
             assert process.stdout is not None
             assert process.stderr is not None
             stdout, stderr = Tail(process.stdout), Tail(process.stderr)
@@ -112,7 +104,6 @@ def _run(
             code = None
         finally:  # also what an interrupt leaves, and what the program itself has left behind
             end(process)
-            running.discard(process)
         stdout.finish(GRACE)
         stderr.finish(GRACE)
     return code, stdout, stderr
@@ -139,7 +130,7 @@ def _started(
 
 
 def end(process: "subprocess.Popen[bytes]") -> None:
-    """End the program and all it has started: first asked to, then made to."""
+    """End the program and all it has started: by a request first, then by force."""
     if process.poll() is None:
         _end_group(process, force=False)
         try:
@@ -162,7 +153,7 @@ def _end_group(process: "subprocess.Popen[bytes]", force: bool) -> None:
 
 @contextmanager
 def termination_as_exit() -> Iterator[None]:
-    """A request to terminate ends the program, too: it unwinds, unless somebody handles it."""
+    """Requests to terminate raise SystemExit, unless somebody else handles them."""
     mine = threading.current_thread() is threading.main_thread()
     numbers = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)} if mine else set()
     replaced = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
@@ -180,7 +171,7 @@ def _exit(number: int, frame: object) -> NoReturn:
 
 
 def _output(objective: CommandObjective, stdout: Tail) -> Evaluation:
-    """The result in what the program wrote."""
+    """The evaluation that the program wrote to stdout."""
     lines = [line for line in stdout.content.splitlines() if line.strip()]
     if not lines:
         raise EvaluationFailed("the program wrote no result to stdout")

@@ -1,4 +1,4 @@
-"""How a program is told the parameters: by arguments, by its environment, or as JSON."""
+"""Parameters handed to a program: by arguments, by its environment, or as JSON."""
 
 import json
 import re
@@ -43,7 +43,7 @@ def as_text(value: object) -> str:
 def variable(name: str) -> str:
     """The environment variable of a parameter: MESETA_FLOW_RATE for flow rate.
 
-    In capitals; all but A to Z and 0 to 9 becomes _.
+    Letters become capitals; everything but A to Z and 0 to 9 becomes _.
     """
     return PREFIX + re.sub(r"[^A-Z0-9]", "_", name.upper())
 

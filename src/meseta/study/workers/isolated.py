@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed
-from meseta.study.workers.command import described, end, running, termination_as_exit
+from meseta.study.workers.command import described, end, termination_as_exit
 from meseta.study.workers.hand_over import as_json
 
 # Modules are found where this process finds them, whatever was done to its path.
@@ -30,7 +30,7 @@ POLL = 0.5  # seconds between looks whether the process still lives
 
 
 class Isolated:
-    """Evaluates by the function `name`, "module:function", for at most `timeout` seconds each."""
+    """Evaluates trials by the function "module:function", each for at most `timeout` seconds."""
 
     def __init__(self, name: str, folder: Path, timeout: float) -> None:
         self._name = name
@@ -61,7 +61,6 @@ class Isolated:
             stdout=subprocess.PIPE,
             start_new_session=True,
         )
-        running.add(process)
         assert process.stdout is not None
         self._process, self._answers = process, queue.SimpleQueue()
         reader = threading.Thread(
@@ -84,7 +83,6 @@ class Isolated:
         process, self._process = self._process, None
         if process is not None:
             end(process)
-            running.discard(process)
             assert process.stdin is not None
             with suppress(OSError):
                 process.stdin.close()
@@ -119,7 +117,7 @@ def _read_lines(stream: IO[bytes], put: Callable[[bytes], None]) -> None:
 
 
 def serve(name: str, folder: str) -> None:
-    """Answer every line of parameters by a line with what came of them."""
+    """Answer every line of parameters by a line with the outcome."""
     questions, answers = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)

@@ -19,8 +19,8 @@ from meseta.study.database import PatientDatabase, database_time
 from meseta.study.marks import BEAT, BY_HAND, SEEN, SILENT, WORKER
 
 INTERVAL = 10.0  # seconds between signs of life
-# Without a sign of life for so long, a worker that cannot be looked at is taken to be gone.
-GRACE = 120.0
+# A worker that cannot be looked at is taken to be gone after this time without a sign of life.
+GRACE = 120.0  # seconds
 LAST_BEAT = 5.0  # seconds that a sign of life may take once the evaluation is over
 
 
@@ -38,7 +38,7 @@ def this_worker(now: float) -> dict[str, Any]:
 
 @lru_cache(maxsize=1)
 def this_place() -> str | None:
-    """What processes share that see each other by their numbers; None: nobody does.
+    """The place within which processes see each other by their numbers; None: there is none.
 
     On Linux that is a namespace of processes (a container has its own) since the machine was
     started. Other systems have one for the whole machine, which its network card tells apart from
@@ -68,10 +68,10 @@ def is_abandoned(trial: FrozenTrial) -> bool:
 
 
 def with_silence(trials: Sequence[FrozenTrial], clock: Callable[[], float]) -> list[FrozenTrial]:
-    """The trials; those of workers elsewhere say for how long these have been silent.
+    """The trials; those of workers elsewhere get the attribute SILENT.
 
-    `clock` is that of the database. Clocks and time zones of machines differ, so that neither that
-    of the reader nor `datetime_start`, which is a local time, can be compared with anything.
+    `clock` is the clock of the database. Clocks and time zones of machines differ, so that neither
+    the clock of the reader nor `datetime_start`, which is a local time, can be compared with it.
     """
     now: float | None = None
     seen = []
@@ -110,7 +110,7 @@ def _is_here(worker: Any) -> bool:
 
 @contextmanager
 def beating(trial: optuna.Trial, trial_id: int, database: PatientDatabase) -> Iterator[None]:
-    """Signs of life while the block runs; only the first one is waited for."""
+    """Give signs of life while the block runs; only the first one may block."""
     trial.set_user_attr(BEAT, database.now())
     over, direct = threading.Event(), database.database
 
@@ -145,7 +145,7 @@ def _lives(pid: int, started: object) -> bool:
 def _started(pid: int) -> str | None:
     """When a process was started, in ticks of the machine's clock; None where that is not known.
 
-    A process that has ended but was not waited for is not one that works.
+    A process that has ended but that its parent has not collected does not work any more.
     """
     try:
         if os.readlink("/proc/self") != str(os.getpid()):

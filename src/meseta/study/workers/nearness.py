@@ -14,14 +14,14 @@ from meseta.study.workers.liveness import is_abandoned
 # Running trials closer than this, in shares of the ranges, would tell much the same.
 BESIDE = 2e-3
 POLL = 0.1  # seconds between looks at a worker that has not decided yet
-LONGEST = 30.0  # seconds that its decision is waited for
+LONGEST = 30.0  # seconds to wait for its decision
 
 
 def gives_way(ledger: Ledger, trial: optuna.Trial) -> bool:
     """Whether another worker stays at the point of this trial, whose design is stored already.
 
-    Of two trials at one point the one with the lower number stays, unless the other one had begun
-    before it could see this one. A trial that has begun has given a sign of life. Exactly one
+    The lower number of two trials at one point stays, unless the other one had begun before it
+    could see this one. A trial that has begun has given a sign of life. Exactly one
     stays: the higher one gives way as soon as it sees the lower one, and the lower one waits until
     the higher one has either done so or begun.
     """
@@ -38,7 +38,7 @@ def gives_way(ledger: Ledger, trial: optuna.Trial) -> bool:
 
 
 def _beside(ledger: Ledger, trial: optuna.Trial) -> list[FrozenTrial]:
-    """The other trials that somebody works at, at the same point as far as that is known by now."""
+    """The other running trials at the same point, as far as their designs are known."""
     return [
         each
         for each in ledger.trials
@@ -56,9 +56,9 @@ def _stays(other: FrozenTrial, number: int) -> bool:
 
 
 def distance(ledger: Ledger, params: dict[str, Any], other: FrozenTrial) -> float:
-    """The largest difference, see `Space.apart`; infinite where the other is not known yet."""
+    """The largest difference, see `Space.apart`; infinite where the other has no design yet."""
     space = ledger.space
     if set(space.names) - set(other.params):
         return float("inf")
-    x, z = space.to_tensor(params), space.to_tensor(other.params)
+    x, z = (space.to_cube(space.read(each)) for each in (params, other.params))
     return float(space.apart(x, z).max())

@@ -1,11 +1,10 @@
-"""A trial evaluated: by a function of Python, or by a program."""
+"""The objective of a study: a function of Python, or a program."""
 
 import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,33 +13,17 @@ from meseta.boundary import described_error, unknown
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.keys import CommandObjective, Objective, PythonObjective
-from meseta.study.workers.command import find_program, run_command, stop_commands
+from meseta.study.workers.command import find_program, run_command
 from meseta.study.workers.isolated import Isolated
 
-__all__ = [
-    "Evaluation",
-    "EvaluationFailed",
-    "check_objective",
-    "evaluate",
-    "load",
-    "stop_commands",
-    "unload",
-]
+__all__ = ["Evaluation", "EvaluationFailed", "check_objective", "load", "unload"]
 
 Params = Mapping[str, Any]
 Evaluate = Callable[[Params], Evaluation]
 
 
-def evaluate(objective: Objective, params: Params, folder: Path | str = ".") -> Evaluation:
-    """The value of one trial, or EvaluationFailed; `folder` is that of the study file.
-
-    A module is loaded the first time. `load` does the same once for many trials.
-    """
-    return _loaded(objective, Path(folder).absolute())(params)
-
-
 def load(objective: Objective, folder: Path | str) -> Evaluate:
-    """What evaluates trials.
+    """The function that evaluates trials.
 
     A function of Python is imported here, from the folder of the study file if its module is there,
     or else from where Python finds it; a ValueError says why that is not possible. With a timeout
@@ -66,7 +49,7 @@ def unload(evaluate: Evaluate) -> None:
 def check_objective(study: StudyFile) -> None:
     """Load the function, or look for the program; a StudyError says what is not there.
 
-    A file may be looked at where nothing is evaluated, so reading it does not do this.
+    Reading a file does not do this, since nothing may be evaluated where it is read.
     """
     if isinstance(study.objective, PythonObjective):
         with study.at(("objective", "python")):
@@ -79,9 +62,6 @@ def check_objective(study: StudyFile) -> None:
                     find_program(program, study.folder / (study.objective.directory or "."))
             except EvaluationFailed as error:
                 raise ValueError(error.reason) from None
-
-
-_loaded = lru_cache(maxsize=64)(load)
 
 
 def _call(function: Callable[[dict[str, Any]], object], name: str, params: Params) -> Evaluation:
@@ -164,7 +144,7 @@ def _module_of_file(name: str, file: Path) -> ModuleType:
 
 @contextmanager
 def _findable(folder: Path) -> Iterator[None]:
-    """What stands beside is found first while a module is loaded, and last from then on."""
+    """Find modules of the folder first while a module is loaded, and last from then on."""
     path = str(folder)
     importlib.invalidate_caches()
     sys.path.insert(0, path)

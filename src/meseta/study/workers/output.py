@@ -1,4 +1,4 @@
-"""What an objective prints: shown while somebody reads it, and never a reason to fail."""
+"""The output of an objective: shown while somebody reads it, and never a reason to fail."""
 
 import io
 import os

@@ -1,4 +1,4 @@
-"""What a process writes, read while it runs and kept to its end."""
+"""The output of a process, read while it runs and kept to its end."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ from typing import IO
 from meseta.study.terminal import harmless
 
 LONGEST = 2**20  # bytes of output that are kept: the last ones
-LAST_LINES = 12  # of stderr in a message
+LAST_LINES = 12  # lines of stderr in a message
 LAST_LETTERS = 2000
 
 
@@ -45,10 +45,10 @@ class Tail:
         return self.size <= LONGEST
 
     def lines(self) -> list[str]:
-        """For people: whatever it is, as text that steers no terminal."""
+        """The lines as text that steers no terminal, for people."""
         text = self.content.decode("utf-8", errors="replace")
         return [harmless(line.expandtabs()) for line in text.splitlines() if line.strip()]
 
     def last_lines(self) -> str:
-        """As many of them as a message can hold."""
+        """The last lines that a message can hold."""
         return "\n".join(self.lines()[-LAST_LINES:])[-LAST_LETTERS:]

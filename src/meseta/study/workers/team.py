@@ -29,10 +29,10 @@ class _Worker(NamedTuple):
 def run_team(
     ledger: Ledger, command: Sequence[str], workers: int, trials: int | None, *, quiet: bool
 ) -> list[str]:
-    """Start the workers and wait for all; what those said that did not end well.
+    """Start the workers and wait for all; returns the last words of workers that failed.
 
-    A worker that dies costs nothing: the others take over its trial. Where we are interrupted, what
-    workers could not store is said before we end.
+    A worker that dies costs nothing: the others take over its trial. After an interrupt, values
+    that workers could not store are printed before we end.
     """
     shares = _shares(workers, trials)
     team = [_started([*command, "--worker", str(os.getpid())], share) for share in shares]
@@ -45,7 +45,7 @@ def run_team(
                     time.sleep(POLL)
                 watch(progress(ledger.trials, ledger.file.budget))
             except StorageError as error:  # workers have trials in hand: they decide for themselves
-                say(f"{error}; the workers end what they are at")
+                say(f"{error}; the workers finish their trials")
                 for worker in team:
                     worker.process.wait()
     except KeyboardInterrupt:
@@ -78,7 +78,7 @@ def _started(command: Sequence[str], share: int | None) -> _Worker:
 
 
 def _shares(workers: int, trials: int | None) -> list[int | None]:
-    """How many trials each worker takes, where there are so many to be done."""
+    """The number of trials of each worker; None: no limit."""
     if trials is None:
         return [None] * workers
     each, more = divmod(trials, workers)
@@ -99,7 +99,7 @@ def _end(team: Sequence[_Worker]) -> None:
 
 
 def _lost(team: Sequence[_Worker]) -> list[str]:
-    """What workers said last that did not end well, nor by an interrupt, each thing once."""
+    """The last words of workers that failed, without those that were interrupted, each once."""
     fine = (0, 128 + signal.SIGINT, -signal.SIGINT, -signal.SIGTERM)
     return list(dict.fromkeys(_last_words(w) for w in team if w.process.returncode not in fine))
 

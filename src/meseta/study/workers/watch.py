@@ -1,4 +1,4 @@
-"""A run as people watch it: a bar with what is done, failed and running."""
+"""The progress bar of a run: trials that are done, running and failed."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ from meseta.study.terminal import one_line
 
 @contextmanager
 def watched(ledger: Ledger, *, quiet: bool) -> Iterator[Callable[[Progress], None]]:
-    """Something that shows progress on a terminal, and nothing where there is none."""
+    """A function that shows progress on a terminal, and does nothing elsewhere."""
     silent = quiet or not sys.stderr.isatty()
     file = ledger.file
     with tqdm(total=file.budget, desc=one_line(file.name), unit="trial", disable=silent) as bar:

@@ -1,4 +1,4 @@
-"""A worker: takes trials of a study, evaluates them, and stores what came of them."""
+"""A worker: takes trials of a study, evaluates them, and stores their outcomes."""
 
 import os
 import shlex
@@ -31,8 +31,8 @@ from meseta.study.workers.nearness import gives_way
 from meseta.study.workers.objective import Evaluate, Evaluation, EvaluationFailed, load, unload
 
 POLL = 1.0  # seconds between looks at trials of others
-STORING = (0.5, 1, 2, 4, 8, 16)  # seconds until a value is tried to be stored again
-ATTEMPTS = 5  # to find a design that nobody else is at
+STORING = (0.5, 1, 2, 4, 8, 16)  # seconds between attempts to store a value
+ATTEMPTS = 5  # searches for a design that no other worker has
 
 Watch = Callable[[Progress], None]
 
@@ -48,16 +48,15 @@ def work(
     parent: int | None = None,
     watch: Watch = lambda _: None,
 ) -> int:
-    """Evaluate trials until the budget is used up, or so many; how many were evaluated.
+    """Evaluate trials until the budget is used up; returns the number of evaluated trials.
 
-    Trials of other workers are waited for at the end: if such a worker is killed, its trial is
-    begun anew. A database that is away is waited for.
+    The worker waits for the trials of others at the end: if one of these workers is killed, its
+    trial begins anew. It also waits for a database that is away.
 
     Args:
-        trials: How many are evaluated at most; None: as many as there are.
-        parent: The process that we work for. We end with it, once the trial that we are at has
-            been told.
-        watch: Is told how far the study is before each trial, and at the end.
+        trials: The largest number of trials to evaluate; None: no limit but the budget.
+        parent: The process that we work for. We end with it, after the current trial.
+        watch: Called with the progress of the study before each trial, and at the end.
     """
     file = ledger.file
     assert file.objective is not None
@@ -115,7 +114,7 @@ def _one(ledger: Ledger, evaluate: Evaluate, attempts: int = ATTEMPTS) -> int:
 def _outcome(
     ledger: Ledger, trial: optuna.Trial, evaluate: Evaluate
 ) -> tuple[float | None, dict[str, Any]]:
-    """The value, None where the evaluation has failed, and what else is known of it."""
+    """The value, None where the evaluation has failed, and attributes of the trial."""
     params = ledger.settable(trial.params)
     with beating(trial, ledger.trial_id(trial.number), ledger.database):
         try:
@@ -129,8 +128,8 @@ def _outcome(
 def _within_budget(ledger: Ledger, number: int) -> bool:
     """Whether fewer trials than the budget were begun before this one.
 
-    Numbers are given out one by one, so that of several workers who saw one place left only the
-    first has it.
+    Numbers are given out one by one, so that only the first of several workers who saw one place
+    left has it.
     """
     budget = ledger.file.budget
     before = [trial for trial in ledger.trials if trial.number < number]
@@ -138,7 +137,7 @@ def _within_budget(ledger: Ledger, number: int) -> bool:
 
 
 def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
-    """Refuse what was carried out if the model could not learn from it."""
+    """Refuse executed values that the model could not learn from."""
     observed = ledger.file.observed
     missing = [name for name in observed if name not in result.executed]
     # where it never worked before, it will not the next time
@@ -162,10 +161,10 @@ def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) 
 def _store(
     ledger: Ledger, trial: optuna.Trial, value: float | None, attributes: dict[str, Any]
 ) -> None:
-    """Keep the outcome, whatever the storage is up to; or say what it was, so that it is not lost.
+    """Store the outcome, or say what it was, so that it is not lost.
 
-    A database that is away is waited for by every call. Other failures, such as a full disk, are
-    tried again for half a minute.
+    Every call waits for a database that is away. Other failures, such as a full disk, are tried
+    again for half a minute.
     """
     begun = time.monotonic()
     try:

@@ -1,4 +1,4 @@
-"""Tables as HTML: a caption, heads with scope, room of their own to scroll in."""
+"""HTML tables with a caption and row heads; wide ones scroll by themselves."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from meseta.report.page.markup import Child, Markup, element, together
 def table(
     caption: str, head: Sequence[Child], rows: Iterable[Sequence[Child]], *, wide: bool = False
 ) -> Markup:
-    """The first cell of a row is its head; `wide` tables can be scrolled by keyboard, too."""
+    """A table. The first cell of a row is its head; `wide` tables also scroll by keyboard."""
     heads = [element("th", cell, scope="col") for cell in head]
     body = [
         element(
@@ -30,5 +30,5 @@ def table(
 
 
 def remark(*children: Child) -> Markup:
-    """Small print in a cell."""
+    """Small text in a cell."""
     return element("span", together(*children), class_="remark")

@@ -1,4 +1,4 @@
-"""The evaluations: values against each parameter, early ones dark, late ones light."""
+"""All trials: values over each parameter; early trials are dark, late ones light."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,43 +7,44 @@ from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 
-from meseta.report.plot.look import COLOURS, INK
+from meseta.optimizer.record import Trial
+from meseta.report.plot.labels import UNNAMED, of_value
 from meseta.report.plot.scale import places, set_x
 from meseta.report.plot.sheet import Sheet, draw_colour_bar, new_grid, set_common_legend
-from meseta.report.plot.texts import UNNAMED, of_value
+from meseta.report.plot.style import COLOURS, INK
 from meseta.report.views.axis import Axis
 from meseta.report.views.report import Report
-from meseta.report.views.search import Evaluation, Search
+from meseta.report.views.search import Search
 from meseta.report.views.terms import Terms
 
-STATES = {"failed": "x", "pending": "o"}  # those without a value, and their marks
-FOOT = 0.04  # of the height of an axes
+STATES = {"failed": "x", "pending": "o"}  # states without a value, and their marks
+FOOT = 0.04  # their position, as a share of the height
 
 
-def evaluations(
+def trials(
     view: Search | Report, terms: Terms | None = None, *, axes: Iterable[Axis] = ()
 ) -> Sheet:
-    """Small multiples, coloured by number; trials without a value stand at the foot.
+    """Values of all trials over each parameter, coloured by trial number.
 
-    A report knows terms and scales itself; with a search alone, `axes` tell what is logarithmic
-    and in which order choices stand.
+    Trials without a value are at the bottom. A report has its own terms and scales; for a search
+    alone, `axes` say which parameters are logarithmic, and give the order of choices.
     """
     if isinstance(view, Report):
         terms = view.terms if terms is None else terms
         slices = view.landscape.slices if view.landscape else ()
-        return evaluations(view.search, terms, axes=[*axes, *[each.axis for each in slices]])
-    if not view.evaluations:
-        raise ValueError("there is no evaluation to draw yet")
+        return trials(view.search, terms, axes=[*axes, *[each.axis for each in slices]])
+    if not view.trials:
+        raise ValueError("there is no trial to draw yet")
     terms = UNNAMED if terms is None else terms
-    # of two axes of one name the first counts
+    # if two axes have the same name, the first counts
     known = {axis.name: axis for axis in reversed([*axes])}
-    names = list(view.evaluations[0].params)
+    names = list(view.trials[0].params)
     sheet, panels = new_grid(len(names), of_value(terms))
-    numbers = Normalize(0, max(1, *(each.number for each in view.evaluations)))
+    numbers = Normalize(0, max(1, *(each.number for each in view.trials)))
     marks: dict[str, Artist] = {}
     for ax, name in zip(panels, names, strict=True):
-        axis = known.get(name) or _axis(name, view.evaluations)
-        marks |= _draw_values(ax, axis, view.evaluations, numbers)
+        axis = known.get(name) or _axis(name, view.trials)
+        marks |= _draw_values(ax, axis, view.trials, numbers)
         set_x(ax, axis, terms)
     draw_colour_bar(sheet, panels, numbers, "trial")
     if marks:
@@ -51,17 +52,17 @@ def evaluations(
     return sheet
 
 
-def _axis(name: str, rows: tuple[Evaluation, ...]) -> Axis:
-    """Numbers on a linear scale; anything else are choices, as they came up."""
+def _axis(name: str, rows: tuple[Trial, ...]) -> Axis:
+    """A linear axis if all values are numbers; otherwise choices, in order of appearance."""
     values = tuple(dict.fromkeys(row.params[name] for row in rows))
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in values)
     return Axis(name, "linear" if numbers else "choices", values)
 
 
 def _draw_values(
-    ax: Axes, axis: Axis, rows: tuple[Evaluation, ...], numbers: Normalize
+    ax: Axes, axis: Axis, rows: tuple[Trial, ...], numbers: Normalize
 ) -> dict[str, Artist]:
-    """Returns what stands below the values, with its meaning."""
+    """Draws one panel, and returns the marks below the values, by state."""
     done = [(row, row.value) for row in rows if row.value is not None]
     ax.scatter(
         places(axis, [row.params[axis.name] for row, _ in done]),
@@ -70,11 +71,11 @@ def _draw_values(
         norm=numbers,
         cmap=COLOURS,
         s=16,
-        edgecolors=INK,  # light dots on white paper
+        edgecolors=INK,  # makes light dots visible on white paper
         linewidths=0.4,
         zorder=3,
     )
-    ax.margins(y=0.12)  # room at the foot for trials without a value
+    ax.margins(y=0.12)  # room at the bottom for trials without a value
     below: dict[str, Artist] = {}
     for state, marker in STATES.items():
         at = places(axis, [row.params[axis.name] for row in rows if row.state == state])

@@ -1,15 +1,14 @@
-"""Texts of users in figures: shown letter by letter, never read as markup."""
+"""Text of users in figures, shown literally: Matplotlib and TeX would read markup in it."""
 
 from matplotlib import rcParams
 
 from meseta.report.views.terms import Terms
 from meseta.space.parameter import Value
 
-# Ours: mathematics to Matplotlib's own typesetter and to TeX alike.
+# Mathematics that both Matplotlib and TeX can set.
 F_OF_X = r"$f(x)$"
 G_OF_X = r"$g(x) = \mathrm{E}\,f(x + \xi)$"
-UNNAMED = Terms()  # where a user gives no words
-ROBUST, NOMINAL = "robust optimum", "nominal optimum"
+UNNAMED = Terms()  # if a user gives no words
 
 TEX = str.maketrans(
     {
@@ -22,14 +21,14 @@ TEX = str.maketrans(
 
 
 def plain(text: str) -> str:
-    """A text that comes out as it is: without mathematics, and where TeX sets type, without TeX."""
+    """A text that is shown literally, neither as mathematics nor as TeX."""
     if rcParams["text.usetex"]:
         return text.translate(TEX)
     return text.replace("$", r"\$")
 
 
 def entry(text: str) -> str:
-    """The same for legends, which leave out what starts with an underscore."""
+    """The same for legends, which would leave out texts that start with an underscore."""
     shown = plain(text)
     return f" {shown}" if shown.startswith("_") else shown
 
@@ -44,7 +43,7 @@ def named(name: str, unit: str) -> str:
 
 
 def of_value(terms: Terms) -> str:
-    """The label of an axis on which f and g stand."""
+    """The label of an axis of f and g."""
     return named(terms.value, terms.unit)
 
 
@@ -53,4 +52,4 @@ def of_parameter(name: str, terms: Terms) -> str:
 
 
 def of_choice(choice: Value) -> str:
-    return plain(str(choice)) or "''"  # a label without letters looks like a mistake
+    return plain(str(choice)) or "''"  # an empty label would look like a mistake

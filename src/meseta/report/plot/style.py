@@ -1,6 +1,6 @@
-"""How f and g look, and whatever else must be told apart: by colour, and by dash or marker too.
+"""The style of lines, bands and marks: each differs by its colour, and by dash or marker too.
 
-Colours are safe for colour-blind readers; in grey, dashes and markers carry the difference.
+Colour-blind readers can tell the colours apart; in grey, dashes and markers differ.
 """
 
 from collections.abc import Sequence
@@ -16,22 +16,24 @@ from numpy import ndarray
 
 Points = Float64[ndarray, " n"]
 
-WIDTH = 1.3  # points, of lines that carry data
+WIDTH = 1.3  # points: width of lines that show data
 BAND_OPACITY = 0.16
 INK, FAINT = "#222222", "#757575"
-COLOURS = "viridis"  # of maps: from dark to light in grey as well
+COLOURS = "viridis"  # colours of maps: from dark to light, also in grey
 
 
 class Look(NamedTuple):
+    """The look of a series."""
+
     colour: str
     dashes: Any
     marker: str
-    size: float  # of the marker, in points
+    size: float  # size of the marker, in points
 
 
 F = Look("#1f77b4", (0, (4, 1.6)), "D", 6.0)
 G = Look("#d65014", "-", "*", 10.5)
-# Okabe and Ito's colours, without the yellow that print loses.
+# The colours of Okabe and Ito, without yellow, which is hard to see in print.
 SERIES = (
     Look("#0072B2", "-", "o", 3.5),
     Look("#D55E00", (0, (4, 1.6)), "s", 3.5),
@@ -52,7 +54,10 @@ def draw_band(
     label: str,
     dots: bool = False,
 ) -> tuple[Artist, Line2D]:
-    """A line within its band: what a legend shows for both. Dots: there is nothing in between."""
+    """Draws a line and its band, and returns both for a legend.
+
+    `dots` mark the values of a whole-number parameter.
+    """
     band = ax.fill_between(x, low, high, color=look.colour, alpha=BAND_OPACITY, linewidth=0)
     style: dict[str, Any] = {"color": look.colour, "linestyle": look.dashes, "linewidth": WIDTH}
     (line,) = ax.plot(x, mean, marker="." if dots else "", label=label, **style)
@@ -62,9 +67,9 @@ def draw_band(
 def draw_bars(
     ax: Axes, x: Points, mean: Points, low: Points, high: Points, look: Look, label: str
 ) -> Container:
-    """Means with error bars, for what has no order."""
+    """Draws means with error bars, for a categorical parameter."""
     style: dict[str, Any] = {"fmt": "s", "color": look.colour, "markersize": 4, "capsize": 2}
-    face = look.colour if look.dashes == "-" else "white"  # dashes hardly show in short bars
+    face = look.colour if look.dashes == "-" else "white"  # dashes are hard to see in short bars
     style |= {"elinewidth": WIDTH, "markerfacecolor": face}
     bars = ax.errorbar(x, mean, yerr=[mean - low, high - mean], label=label, **style)
     for part in bars.lines[2]:
@@ -72,15 +77,15 @@ def draw_bars(
     return bars
 
 
-def sure_of(apart: bool) -> Artist:
-    """What a legend shows for all bands, or for all error bars."""
-    if apart:
+def interval_symbol(bars: bool) -> Artist:
+    """The symbol of a legend for all bands, or for all error bars."""
+    if bars:
         return Line2D([], [], linestyle="none", marker="|", markersize=8, color=INK)
     return Patch(facecolor=INK, alpha=BAND_OPACITY, linewidth=0)
 
 
 def draw_optimum(ax: Axes, x: float, y: float, look: Look, label: str, clip: bool = True) -> Line2D:
-    """White around it, so that it stands out from lines, maps and data."""
+    """Draws the symbol of an optimum, with a white edge to stand out."""
     (mark,) = ax.plot(
         [x],
         [y],
@@ -99,13 +104,13 @@ def draw_optimum(ax: Axes, x: float, y: float, look: Look, label: str, clip: boo
 def draw_data(
     ax: Axes, x: Sequence[float], y: Sequence[float], exact: bool, clip: bool = True
 ) -> Line2D:
-    """Evaluations; hollow and faint where they lie before or behind what is drawn."""
+    """Draws evaluations; they are hollow if they do not lie in the slice or map."""
     (marks,) = ax.plot(
         x,
         y,
         "o",
         markersize=3.5,
-        markerfacecolor=INK if exact else (1, 1, 1, 0.35),  # seen on dark maps as well
+        markerfacecolor=INK if exact else (1, 1, 1, 0.35),  # visible on dark maps, too
         markeredgecolor="white" if exact else FAINT,
         clip_on=clip,
         markeredgewidth=0.4 if exact else 0.7,

@@ -7,7 +7,7 @@ from meseta.optimizer.record import Recommendation
 from meseta.space.space import Design
 
 # The search was for the robust one, and need not have come near the other.
-NOMINAL = "(nominal: the best if nothing perturbed it, as far as it was looked for)"
+NOMINAL = "(The nominal optimum ignores the noise. It was not the target of the search.)"
 
 
 @runtime_checkable
@@ -26,7 +26,7 @@ class Expected(Protocol):
     def nominal_std(self) -> float: ...
 
 
-def side_by_side(title: Sequence[str], robust: Expected, nominal: Recommendation) -> str:
+def comparison(title: Sequence[str], robust: Expected, nominal: Recommendation) -> str:
     """A line of title, then a row for each parameter and for both values."""
     labels = ["", *robust.params, "E f(x + xi)", "f(x)"]
     left, right = _column("robust optimum", robust), _column("nominal optimum", nominal)

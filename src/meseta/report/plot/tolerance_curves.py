@@ -1,22 +1,25 @@
-"""Which tolerance matters: the best that is possible as each noise grows or shrinks."""
+"""Which tolerance matters: the best robust value as each noise changes."""
 
 import numpy as np
 from matplotlib.axes import Axes
 
-from meseta.report.plot.look import FAINT, INK, SERIES, Look, draw_band
+from meseta.report.plot.labels import UNNAMED, entry, named, plain
 from meseta.report.plot.sheet import PAGE, Entries, Sheet, new_sheet, set_legend
-from meseta.report.plot.texts import UNNAMED, entry, named, plain
+from meseta.report.plot.style import FAINT, INK, SERIES, Look, draw_band
 from meseta.report.views.estimate import BAND
 from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerance, Tolerances
 
-OTHER = Look(FAINT, "-", "", 0.0)  # of those that matter least
+OTHER = Look(FAINT, "-", "", 0.0)  # the look of the least important ones
 
 
 def tolerances(view: Tolerances, terms: Terms = UNNAMED) -> Sheet:
-    """Left: g* against the factor of each noise. Right: what halving it buys. Both with 95 %."""
+    """Left: g* over the factor of each noise. Right: the gain from half the noise.
+
+    Both have 95 % intervals.
+    """
     if not view.each:
-        raise ValueError("there is no tolerance to draw: no parameter is perturbed")
+        raise ValueError("there is no tolerance to draw: no parameter has noise")
     looks = [*SERIES, *[OTHER] * len(view.each)][: len(view.each)]
     height = max(2.5, 0.9 + 0.24 * len(looks))
     sheet, (left, right) = new_sheet(1, 2, (PAGE, height), width_ratios=(1.15, 1))
@@ -35,7 +38,7 @@ def _draw_curves(ax: Axes, each: tuple[Tolerance, ...], looks: list[Look], terms
         label = entry(tolerance.name) if look is not OTHER else "others"
         band, line = draw_band(ax, np.array(tolerance.factors), mean, low, high, look, label)
         line.set(marker=look.marker, markersize=look.size)
-        band.set_visible(look is not OTHER)  # many of them would be one dark cloud
+        band.set_visible(look is not OTHER)  # many bands would hide each other
         if label not in [text for _, text in entries]:
             entries.append(((band, line), label))
     ax.axvline(1, color=INK, linewidth=0.6, linestyle=":", zorder=0.5)  # the noise of today
@@ -60,5 +63,5 @@ def _draw_gains(ax: Axes, each: tuple[Tolerance, ...], looks: list[Look], terms:
     )
     ax.axvline(0, color=INK, linewidth=0.6)
     ax.set_yticks(at, [plain(tolerance.name) for tolerance in each])
-    ax.set_ylim(max(len(each), 3) - 0.5, -0.5)  # downwards: what matters most comes first
+    ax.set_ylim(max(len(each), 3) - 0.5, -0.5)  # downwards: the most important one is at the top
     ax.set_xlabel(named("gain from half the noise", terms.unit))

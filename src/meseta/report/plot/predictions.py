@@ -1,4 +1,4 @@
-"""Whether the model can be trusted: each value beside what the others say of it."""
+"""Predictions: each value, and what the model predicts for it from the others."""
 
 import math
 from typing import Any
@@ -6,15 +6,15 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 
-from meseta.report.plot.look import FAINT, INK, F, G
+from meseta.report.plot.labels import UNNAMED, named, percent, plain
 from meseta.report.plot.sheet import Entries, own_axes, set_legend, small_type
-from meseta.report.plot.texts import UNNAMED, named, percent, plain
+from meseta.report.plot.style import FAINT, INK, F, G
 from meseta.report.views.search import LeaveOneOut
 from meseta.report.views.terms import Terms
 
 
 def leave_one_out(view: LeaveOneOut, terms: Terms = UNNAMED, ax: Axes | None = None) -> Axes:
-    """Predicted against observed, with 95 % intervals; those that miss stand out."""
+    """Predicted over observed values, with 95 % intervals; those that miss are marked."""
     ax = own_axes(ax, height=3.2)
     inside = [
         each.low <= value <= each.high
@@ -22,8 +22,8 @@ def leave_one_out(view: LeaveOneOut, terms: Terms = UNNAMED, ax: Axes | None = N
     ]
     entries: Entries = []
     for wanted, look, marker, label in (
-        (True, F, "o", "within 95 %"),
-        (False, G, "s", "beyond"),
+        (True, F, "o", "in its 95 % interval"),
+        (False, G, "s", "outside"),
     ):
         chosen = [i for i, within in enumerate(inside) if within is wanted]
         if chosen:
@@ -53,6 +53,6 @@ def leave_one_out(view: LeaveOneOut, terms: Terms = UNNAMED, ax: Axes | None = N
 
 
 def _remark(view: LeaveOneOut) -> str:
-    covered = f"{percent(view.covered)} within their interval"
+    covered = f"{percent(view.covered)} in their 95 % interval"
     explained = f"\n{percent(view.explained)} of the variance explained"
     return plain(covered + (explained if math.isfinite(view.explained) else ""))

@@ -19,7 +19,7 @@ from botorch.sampling import SobolQMCNormalSampler
 
 from gp_models import kernel, model, normal, random_model, small_model, tensor, uniform, unit_box
 from meseta import Normal, Uniform
-from meseta.gp import RobustModel, RobustPosterior
+from meseta.integrations.botorch import RobustModel, RobustPosterior
 
 LAW = Normal(0.1)
 CANDIDATES = uniform(50, 2, seed=4)

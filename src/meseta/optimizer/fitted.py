@@ -1,0 +1,54 @@
+"""A fit: the model of the values told so far, and the one posterior that follows from it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from botorch.models import SingleTaskGP
+
+from meseta.gp.fit import FitInfo
+from meseta.gp.joint import JointPosterior
+from meseta.gp.robust import RobustPosterior, joint_posterior
+from meseta.gp.surrogate import Surrogate, Units, read_model
+from meseta.noise import NoiseLaw, in_units
+from meseta.space.space import Space
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """What the values told so far say; of -f where f is minimised.
+
+    `law` is that of the noise of all columns, placed on the box of the designs. `model` and
+    `surrogate` are over the unit cube.
+    """
+
+    space: Space
+    law: NoiseLaw
+    model: SingleTaskGP
+    info: FitInfo
+
+    @cached_property
+    def surrogate(self) -> Surrogate:
+        """The model as plain tensors."""
+        return read_model(self.model)
+
+    @cached_property
+    def core(self) -> JointPosterior:
+        """The posterior of f and g in the unit cube, of standardised values."""
+        return self.core_under(self.law)
+
+    def core_under(self, law: NoiseLaw) -> JointPosterior:
+        """The same for another noise, in the units of the columns."""
+        return joint_posterior(self.surrogate, in_cube(law, self.space), self.space.cube.bounds)
+
+    @cached_property
+    def posterior(self) -> RobustPosterior:
+        """The same as a function of the columns of the space, in the units of y."""
+        low, high = self.space.bounds
+        y = self.surrogate.units
+        return RobustPosterior(self.core, Units(low, high - low, y.y_offset, y.y_scale))
+
+
+def in_cube(law: NoiseLaw, space: Space) -> NoiseLaw:
+    """A law of the columns of a space, as one of the unit cube."""
+    low, high = space.bounds
+    return in_units(law, low, high - low)

@@ -1,0 +1,146 @@
+"""The settings of an optimizer: what each one means, and what is refused."""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, TypedDict, get_args
+
+from meseta.acquisition import methods
+from meseta.acquisition.methods import DEFAULT_METHOD
+from meseta.boundary import SEEDS, read_count, read_number, unknown
+from meseta.gp.fit import KernelName, Prior
+from meseta.space.initial import Initial, check_initial
+from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
+
+Direction = Literal["maximize", "minimize"]
+
+
+class StepKeywords(TypedDict, total=False):
+    """The settings of one step, as keywords."""
+
+    method: str
+    options: object
+    seed: int | None
+    kernel: KernelName
+    prior: Prior
+    noise_variance: float | int | None
+
+
+class Keywords(StepKeywords, total=False):
+    """All settings as keywords, but for the direction."""
+
+    noise: NamedNoise | None
+    edge: NamedEdge
+    num_initial: int | None
+    initial: Initial
+
+
+class OptimizerKeywords(Keywords, total=False):
+    """All settings as keywords."""
+
+    direction: Direction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of an optimizer, checked as far as they can be without its parameters.
+
+    Every function that takes these as keywords also takes them as `settings=Settings(...)`; a
+    keyword beside it counts more.
+    """
+
+    noise: NamedNoise | None = None
+    """What perturbs a design: a law for each parameter that is perturbed,
+    `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing. A tuple of names has a
+    joint law; `Environment` marks a quantity that is no part of the design."""
+
+    edge: NamedEdge = "allow"
+    """What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
+    "reflect" or "truncate"; one for all parameters, or a dict."""
+
+    direction: Direction = "maximize"
+    """Whether large values are wanted, "maximize", or small ones, "minimize". `meseta.maximize`,
+    `meseta.minimize` and Optuna studies have a direction of their own."""
+
+    method: str = DEFAULT_METHOD
+    """How the next design is chosen: one of `meseta.methods.names()`."""
+
+    options: object = None
+    """The options of the method, as a dict; None: its defaults."""
+
+    kernel: KernelName = "se"
+    """The kernel of the surrogate, which says how smooth f is: "se" (squared exponential: very
+    smooth), "matern52" (twice differentiable) or "matern32" (once)."""
+
+    prior: Prior = "default"
+    """The prior of the lengthscales: "default" (weak, scaled with the number of parameters), or
+    "paper": close to the standard deviation of the noise, as in the paper's published runs."""
+
+    noise_variance: float | int | None = None
+    """The variance of the observations of f: how much repeated evaluations differ; None: it is
+    inferred."""
+
+    seed: int | None = 0
+    """The seed of everything random; None: another one each time."""
+
+    num_initial: int | None = None
+    """The number of designs that are asked for or told before the model takes over; None: 3, 5, 10
+    for one, two, three parameters, and 2 d + 4 for d parameters beyond."""
+
+    initial: Initial = "sobol"
+    """How these are spread, "sobol" or "uniform"; or a list of designs. These are all asked for
+    first, and followed by Sobol points if num_initial is larger."""
+
+    def __post_init__(self) -> None:
+        for what, name, known in (
+            ("direction", self.direction, get_args(Direction)),
+            ("kernel", self.kernel, get_args(KernelName)),
+            ("prior", self.prior, get_args(Prior)),
+        ):
+            if name not in known:
+                raise ValueError(unknown(what, name, known))
+        check_noise(self.noise)
+        check_edge(self.edge)
+        methods.checked_options(self.method, self.options)
+        check_initial(self.initial)
+        if self.seed is not None:
+            self._keep("seed", read_count("seed", self.seed, least=0, most=SEEDS))
+        if self.num_initial is not None:
+            self._keep("num_initial", read_count("num_initial", self.num_initial))
+        if self.noise_variance is not None:
+            self._keep("noise_variance", _read_variance(self.noise_variance))
+
+    def drawn_seed(self) -> int:
+        """The seed, or another one each time if there is none."""
+        return secrets.randbits(62) if self.seed is None else self.seed
+
+    def _keep(self, name: str, plain: float | int) -> None:
+        """A number of another library as a plain one."""
+        object.__setattr__(self, name, plain)
+
+
+def read_settings(
+    settings: Settings | None, keywords: Mapping[str, Any], kind: type = Keywords
+) -> Settings:
+    """The settings that a user passes, changed by the keywords beside them.
+
+    Args:
+        settings: None: the defaults.
+        keywords: As they came.
+        kind: The TypedDict with the keywords that are known.
+    """
+    if settings is not None and not isinstance(settings, Settings):
+        raise TypeError(f"settings must be meseta.Settings(...), got {settings!r}")
+    known = [field.name for field in fields(Settings) if field.name in kind.__annotations__]
+    for name in keywords:
+        if name not in known:
+            raise TypeError(unknown("setting", name, known))
+    return replace(settings or Settings(), **keywords)
+
+
+def _read_variance(noise_variance: float | int) -> float:
+    remedy = "leave it out to have it inferred"
+    variance = read_number("noise_variance", noise_variance, remedy)
+    if variance < 0:
+        raise ValueError(f"noise_variance must not be negative, got {noise_variance!r}; {remedy}")
+    return variance

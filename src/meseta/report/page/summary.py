@@ -1,0 +1,63 @@
+"""The answer in sentences, for the head of the page and the first tab."""
+
+from meseta.report.page.numbers import estimate, setting
+from meseta.report.views.answer import Answer
+from meseta.report.views.estimate import Estimate, robust_value
+from meseta.report.views.report import Report
+from meseta.report.views.terms import Terms
+
+MOST_SETTINGS = 4  # parameters in a sentence; the table shows all
+
+
+def summary(report: Report) -> str:
+    """The robust optimum, its robust value, and its gain."""
+    answer, terms = report.answer, report.terms
+    if answer is None:
+        return "No trial has a value yet, so there is no robust optimum to show."
+    value = estimate(robust_value(answer.robust), terms.unit)
+    return (
+        f"{_settings(answer, terms)} In use, the mean of {terms.value} is {value} there "
+        f"(95 % interval). {_gain(answer.gain, terms)}"
+    )
+
+
+def gain_and_price(answer: Answer, terms: Terms) -> list[str]:
+    """What the choice of the robust optimum gains and costs, one paragraph each."""
+    gain, price = (estimate(each, terms.unit) for each in (answer.gain, answer.price))
+    if answer.gain.low > 0:
+        first = f"In use, the robust optimum is better than the nominal optimum by {gain}."
+    else:
+        first = (
+            "In use, the robust optimum is not clearly better than the nominal optimum. The "
+            f"difference is {gain}. More evaluations may make it clear."
+        )
+    if answer.price.low > 0:
+        second = (
+            f"Without noise, the nominal optimum is better by {price}. This is the price of "
+            "robustness."
+        )
+    else:
+        second = (
+            "Without noise, the nominal optimum is not clearly better. The difference, the price "
+            f"of robustness, is {price}."
+        )
+    return [first, second]
+
+
+def counts(report: Report) -> str:
+    """The number of trials in each state."""
+    return f"{report.complete} complete, {report.failed} failed, {report.pending} pending"
+
+
+def _settings(answer: Answer, terms: Terms) -> str:
+    params = answer.robust.params
+    if len(params) > MOST_SETTINGS:
+        return f"The table below has the {len(params)} parameters of the robust optimum."
+    parts = [f"{name} = {setting(v, terms.unit_of(name), 4)}" for name, v in params.items()]
+    return f"The robust optimum is {', '.join(parts)}."
+
+
+def _gain(gain: Estimate, terms: Terms) -> str:
+    if gain.low > 0:
+        return f"This is better than at the nominal optimum by {estimate(gain, terms.unit)}."
+    return "This is not clearly different from the mean at the nominal optimum."
