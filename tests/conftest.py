@@ -2,7 +2,9 @@ import pytest
 import torch
 from hypothesis import settings
 
-settings.register_profile("meseta", max_examples=25, deadline=None, derandomize=True)
+from examples import examples
+
+settings.register_profile("meseta", examples(15))
 settings.load_profile("meseta")
 torch.set_num_threads(1)
 

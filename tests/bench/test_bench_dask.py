@@ -29,7 +29,7 @@ if __name__ == "__main__":
         print(json.dumps([local.scheduler_address, pids]), flush=True)
         sys.stdin.readline()
 """
-SEEDS = 12
+SEEDS = 6
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def local_cluster(tmp_path):
 
 def test_a_killed_worker_costs_nothing_and_nothing_counts_twice(local_cluster, tmp_path):
     address, pids = local_cluster
-    plan = make_plan("quick", problems=("sin-linear",), methods=("ei",), evaluations=5, runs=SEEDS)
+    plan = make_plan("quick", problems=("sin-linear",), methods=("ei",), evaluations=4, runs=SEEDS)
     records = campaign(tmp_path, plan, cluster(address))
     first = next(records)
     os.kill(pids[0], signal.SIGKILL)  # while it is at another run: there are many to do

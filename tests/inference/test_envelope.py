@@ -5,9 +5,10 @@ from itertools import pairwise
 import mpmath
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from gp_models import normal, tensor
 from meseta.inference.envelope import log_expected_gain
 
@@ -91,7 +92,7 @@ def test_no_gain_and_gradients():
     assert gradient.isfinite().all()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(40)
 @given(
     seed=st.integers(0, 10_000),
     shift=st.floats(-1e3, 1e3),

@@ -7,10 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from examples import examples
 from meseta.inference import expectation_propagation, truncate_above
 from meseta.inference.ep import TOLERANCE
 from meseta.nes_plain import RobustGP, posterior_g, truncate_by_ep
@@ -59,7 +60,7 @@ def test_agrees_with_an_independent_implementation(case):
     assert_close(gaussian.variance[0], torch.from_numpy(case["ep_variance"]), rtol=0, atol=1e-11)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(1, 8),
@@ -83,7 +84,7 @@ def test_agrees_with_the_readable_twin_bound_by_bound(seed, n, heights):
             assert_close(one, many, rtol=1e-10, atol=1e-10)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(40)
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 8), height=st.floats(-2, 4))
 def test_order_of_the_components_does_not_matter(seed, n, height):
     mean, covariance = random_gaussian(seed, n)
@@ -96,7 +97,7 @@ def test_order_of_the_components_does_not_matter(seed, n, height):
     assert_close(shuffled.variance, gaussian.variance[:, order], rtol=1e-7, atol=0)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(40)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(1, 6),
@@ -280,7 +281,7 @@ def sites(gaussian, R, k):
     return precision - torch.linalg.inv(R), precision @ (R @ gaussian.shift[k])
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(seed=st.integers(0, 10_000), n=st.integers(1, 6), height=st.floats(-2, 1.5))
 def test_any_jointly_gaussian_variable_is_conditioned_by_root_and_shift(seed, n, height):
     mean, covariance = random_gaussian(seed, n + 2)  # z, and two more variables x

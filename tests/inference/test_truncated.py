@@ -6,11 +6,12 @@ import mpmath as mp
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import truncnorm
 from torch.testing import assert_close
 
+from examples import examples
 from meseta.inference import truncate_above
 from meseta.inference.truncated import standard_truncation
 
@@ -122,7 +123,7 @@ def test_gradients_are_the_slopes_of_the_values(beta):
     )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     mean=st.floats(-1e6, 1e6),
     log_variance=st.floats(-12, 12),

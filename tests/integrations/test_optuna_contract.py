@@ -18,11 +18,11 @@ def _quiet():
 
 
 class TestRobustSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
-    """Without noise, since its parameters are of all kinds; the model takes over at trial 6."""
+    """Without noise, since its parameters are of all kinds; the model takes over at trial 8."""
 
     @pytest.fixture
     def sampler(self):
-        return lambda: RobustSampler(noise=None, seed=1, num_initial=6, method="uu-ucb")
+        return lambda: RobustSampler(noise=None, seed=1, num_initial=8, method="uu-ucb")
 
 
 class TestWithNoise(SingleOnlySamplerTestCase):

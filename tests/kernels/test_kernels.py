@@ -8,11 +8,12 @@ from pathlib import Path
 import mpmath as mp
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.polynomial.hermite_e import hermegauss
 from torch.testing import assert_close
 
+from examples import examples
 from meseta.kernels import StationaryKernel, smooth
 from meseta.kernels.spectrum import frequencies
 from meseta.noise import Independent, NoiseLaw, Normal, Uniform
@@ -209,7 +210,7 @@ def test_correlated_normal_noise_agrees_with_quadrature():
         assert_close(at(covariance, delta), exact, rtol=0, atol=1e-12)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 5))
 def test_uncorrelated_covariance_is_the_independent_law(seed, d):
     generator = torch.Generator().manual_seed(seed)
@@ -395,7 +396,7 @@ def gradient(covariance, delta):
     return slope[:, 0]
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     shape=st.sampled_from(SHAPES),
     law=st.sampled_from(sorted(LAWS)),
@@ -466,7 +467,7 @@ def joint_covariance(kernel, x):
 
 @every_shape
 @every_law
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     log_ratio=st.floats(-6, 3),
@@ -496,7 +497,7 @@ def log_widths(d):
     return st.lists(st.floats(-6, 3), min_size=d, max_size=d)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     shapes=st.lists(st.sampled_from(SHAPES), min_size=4, max_size=4),
@@ -508,7 +509,7 @@ def test_f_and_g_have_a_joint_covariance_in_several_dimensions(seed, shapes, exp
     assert smallest_eigenvalue_in_several_dimensions(seed, shapes, noise) >= -1e-9
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     shapes=st.lists(st.sampled_from(SHAPES), min_size=3, max_size=3),
@@ -520,7 +521,7 @@ def test_f_and_g_have_a_joint_covariance_under_mixed_noise(seed, shapes, exponen
     assert smallest_eigenvalue_in_several_dimensions(seed, shapes, noise) >= -1e-9
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(seed=st.integers(0, 10_000), exponents=log_widths(3))
 def test_f_and_g_have_a_joint_covariance_under_correlated_noise(seed, exponents):
     generator = torch.Generator().manual_seed(seed)

@@ -5,15 +5,15 @@ the kernel lives; laws of several parameters, alone and on top of each other, by
 """
 
 import math
-import os
 
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from examples import examples
 from meseta.gp.robust import _check_error
 from meseta.kernels import StationaryKernel, smooth
 from meseta.kernels.nodes import compressed
@@ -37,8 +37,6 @@ from meseta.noise import (
 from meseta.noise.placed import LEAST_INSIDE
 from meseta.noise.placing import placed as placed_at
 
-# more of them, with other seeds: MESETA_EXAMPLES=1000
-EXAMPLES = int(os.environ.get("MESETA_EXAMPLES", "48"))
 DRAWS = np.random.default_rng(0).normal(size=60)
 
 # a law of unit width, times `width`; and its twin in scipy, or its atoms, with shares
@@ -223,7 +221,7 @@ def is_possible(placed):
     return True
 
 
-@settings(max_examples=EXAMPLES, deadline=None, derandomize="MESETA_EXAMPLES" not in os.environ)
+@examples(24)
 @given(
     **ONE_DIMENSION,
     x=st.floats(0, 1),
@@ -242,9 +240,7 @@ def test_k_gf_is_that_of_brute_force(law, width, lengthscale, kind, edge, scale,
     assert float(smoothed.gf_with(b)(at)) == pytest.approx(found, abs=1e-9 + smoothed.error)
 
 
-@settings(
-    max_examples=EXAMPLES // 4, deadline=None, derandomize="MESETA_EXAMPLES" not in os.environ
-)
+@examples(8)
 @given(
     **ONE_DIMENSION,
     shape=st.sampled_from(["se", "matern52", "matern32"]),
@@ -291,9 +287,7 @@ def _covariance(root):
     return (root @ root.T).tolist()
 
 
-@settings(
-    max_examples=EXAMPLES // 2, deadline=None, derandomize="MESETA_EXAMPLES" not in os.environ
-)
+@examples(12)
 @given(
     shared=st.sampled_from(sorted(SHARED)),
     dimension=st.sampled_from([2, 3]),
@@ -352,7 +346,7 @@ def test_what_was_wrong_before():
         assert smoothed.error < 1e-11
         for x, other in ((0.2, 0.25), (0.9, 0.1), (0.5, 0.5)):
             at, b = (torch.tensor([[v]], dtype=torch.double) for v in (x, other))
-            exact = brute_force(parts, placed, x, other, lengthscale, slices=40_000)
+            exact = brute_force(parts, placed, x, other, lengthscale, slices=10_000)
             assert float(smoothed.k_gf(at, b)) == pytest.approx(exact, abs=1e-7)
 
 

@@ -7,12 +7,13 @@ import re
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import dblquad
 from scipy.stats import multivariate_normal
 from torch.testing import assert_close
 
+from examples import examples
 from meseta.noise import Independent, NoiseLaw, Normal, Uniform
 from meseta.noise.independent import independent, read_laws
 from meseta.noise.law import read_width
@@ -293,7 +294,7 @@ def test_the_simplest_law_with_the_given_coordinates(laws, simplest):
     assert independent(laws) == simplest
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     st.lists(
         st.tuples(st.sampled_from([Normal, Uniform]), st.sampled_from([0.0, 1e-9, 0.3, 40.0])),
@@ -474,7 +475,7 @@ def test_rounding_of_a_symmetric_matrix_is_forgiven():
     assert_close(Normal(covariance=skewed).covariance_matrix, CORRELATED, rtol=0, atol=1e-16)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     d=st.integers(1, 5),

@@ -4,9 +4,10 @@ import warnings
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from gp_models import log_uniform, normal, tensor, uniform, unit_box
 from hostile_states import STATES, data
 from meseta import Normal, Optimizer, Uniform
@@ -52,7 +53,7 @@ def hostile_values(kind, X, seed):
     }[kind]
 
 
-@settings(max_examples=30)
+@examples(15)
 @given(
     seed=st.integers(0, 1000),
     n=st.integers(1, 40),

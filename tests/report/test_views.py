@@ -72,7 +72,7 @@ def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
 
 
 def test_everything_has_the_sign_of_the_user():
-    up, down = told(), told(lambda p: -hills(p), direction="minimize")
+    up, down = told(num=9), told(lambda p: -hills(p), num=9, direction="minimize")
     a, b = report(up), report(down)
     assert b.maximize is False
     assert b.answer.robust.mean == pytest.approx(-a.answer.robust.mean)

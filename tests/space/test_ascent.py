@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from torch.testing import assert_close
 
+from examples import examples
 from meseta.space.ascent import ascend
 
 
@@ -47,7 +48,7 @@ def best_by_scipy(A, c, start):
     return -result.fun, result.x
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(40)
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 6))
 def test_round_quadratics_reach_the_point_of_the_box_nearest_to_their_top(seed, d):
     objective, _, c = concave_quadratics(seed, 5, d, condition=1.0)
@@ -67,7 +68,7 @@ def test_round_quadratics_reach_the_point_of_the_box_nearest_to_their_top(seed, 
     assert_close(ascent.x, c.clamp(0, 1), rtol=0, atol=2e-5 * max(1, scale) ** 0.5)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@examples(40)
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 6))
 def test_quadratics_with_their_top_inside_agree_with_scipy(seed, d):
     """In a box so wide that the way to the top does not meet it."""
@@ -189,7 +190,7 @@ def bumpy(problem, x):
     return torch.sin((7 + problem[:, None]) * x).prod(-1) + 0.1 * x.sum(-1)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(40)
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 4), budget=st.integers(1, 40))
 def test_values_never_decrease_and_points_stay_in_the_box(seed, d, budget):
     generator = torch.Generator().manual_seed(seed)
@@ -316,7 +317,7 @@ def best_in_unit_box(A, c, start):
     return -result.fun, result.x
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(seed=st.integers(0, 10_000), d=st.integers(1, 6))
 def test_concave_quadratics_in_a_box_reach_the_maximum_that_scipy_finds(seed, d):
     b = 5

@@ -4,9 +4,10 @@ import itertools
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from gp_models import tensor, uniform, unit_box
 from meseta.space.ascent import ascend
 from meseta.space.domain import FEW, Domain, as_domain, checked_domain
@@ -74,7 +75,7 @@ def assert_admissible(domain, x):
             assert distance.max() < 1e-9
 
 
-@settings(max_examples=50)
+@examples(40)
 @given(domains(), st.integers(0, 1000))
 def test_every_point_is_a_design(drawn, seed):
     domain = made(drawn)
@@ -88,7 +89,7 @@ def test_every_point_is_a_design(drawn, seed):
         assert torch.equal(domain.snap(x), x)
 
 
-@settings(max_examples=50)
+@examples(40)
 @given(domains(), st.integers(0, 1000))
 def test_units_do_not_matter(drawn, seed):
     """Snapping commutes with affine maps, but for rounding."""
@@ -100,7 +101,7 @@ def test_units_do_not_matter(drawn, seed):
     torch.testing.assert_close(other.sobol(16, generator(seed)), (x - offset) / width)
 
 
-@settings(max_examples=50)
+@examples(40)
 @given(domains(), st.integers(0, 1000))
 def test_a_snapped_point_is_the_nearest(drawn, seed):
     """No other value of an even grid is nearer."""

@@ -2,10 +2,11 @@
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import qmc
 
+from examples import examples
 from meseta.space.sobol import sobol, sobol_sequence, unit_sobol
 
 
@@ -13,7 +14,7 @@ def generator(seed):
     return torch.Generator().manual_seed(seed)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 10_000),
     num=st.integers(1, 100),
@@ -103,7 +104,7 @@ def test_a_sequence_fills_the_box_and_follows_its_seed():
     assert torch.equal(state, torch.get_rng_state())
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@examples(60)
 @given(
     seed=st.integers(0, 2**63 - 1),
     low=st.floats(-1e6, 1e6),

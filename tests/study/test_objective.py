@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from meseta.optimizer.evaluation import read_evaluation
 from meseta.study.toml.file import StudyError, read_study
 from meseta.study.toml.keys import CommandObjective, PythonObjective
@@ -499,7 +500,7 @@ VALUES = st.one_of(
 @given(
     st.dictionaries(st.text(st.characters(exclude_characters="{}"), min_size=1), VALUES, min_size=1)
 )
-@settings(max_examples=50)
+@examples(40)
 def test_values_are_put_in_once_and_read_back(params):
     for name, value in params.items():
         assert placeholders(f"a{{{name}}}{{{{b}}}}") == [name]
@@ -520,7 +521,7 @@ def test_braces_stand_for_a_name_or_themselves(argument):
 
 
 @given(st.floats(-1e100, 1e100))
-@settings(max_examples=50)
+@examples(40)
 def test_numbers_that_a_program_writes_are_read_exactly(number):
     assert float(as_text(number)) == number
     assert command._NUMBER.fullmatch(as_text(number))

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import get_args, get_type_hints
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import meseta
+from examples import examples
 from meseta.gp.fit import KernelName, Prior
 from meseta.optimizer.settings import Direction
 from meseta.space.initial import Spread
@@ -191,7 +192,7 @@ def documents(draw):
 
 
 @given(documents())
-@settings(max_examples=60)
+@examples(40)
 def test_every_place_of_any_document_is_found(document):
     text, places = document
     tomllib.loads(text)
@@ -453,7 +454,7 @@ def test_names_may_be_anything(study_of):
 
 
 @given(NAMES.filter(str.strip))
-@settings(max_examples=50)
+@examples(40)
 def test_any_name_is_read_and_pointed_at(tmp_path_factory, name):
     path = tmp_path_factory.getbasetemp() / "named.toml"
     path.write_text(f"# x\n[parameters.{key(name)}]\nlow = 0\nhigh = 1\n", encoding="utf-8")
@@ -793,7 +794,7 @@ def test_an_error_survives_pickling(tmp_path):
         max_leaves=8,
     )
 )
-@settings(max_examples=100)
+@examples(40)
 def test_no_contents_raise_anything_but_a_study_error(contents):
     from meseta.study.toml.file import _validated
 

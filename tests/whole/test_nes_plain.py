@@ -7,12 +7,13 @@ from pathlib import Path
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.polynomial.hermite_e import hermegauss
 from numpy.testing import assert_allclose
 from scipy.stats import truncnorm
 
+from examples import examples
 from meseta.nes_plain import (
     RobustGP,
     alpha_nes_ep,
@@ -262,7 +263,7 @@ def test_sampled_max_values_follow_the_posterior_of_the_maximum(small_gp):
         assert abs((maxima <= value).mean() - q) <= 4 * np.sqrt(q * (1 - q) / num)
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@examples(20)
 @given(
     seed=st.integers(0, 10_000),
     n=st.integers(1, 8),

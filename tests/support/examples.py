@@ -1,0 +1,14 @@
+"""How many examples Hypothesis draws: a few, always the same, or others by MESETA_EXAMPLES."""
+
+import os
+
+from hypothesis import settings
+
+ASKED_FOR = os.environ.get("MESETA_EXAMPLES")
+
+
+def examples(number: int) -> settings:
+    """The number of examples of a test, unless MESETA_EXAMPLES=1000 or so says otherwise."""
+    return settings(
+        max_examples=int(ASKED_FOR or number), deadline=None, derandomize=ASKED_FOR is None
+    )
