@@ -17,7 +17,7 @@ from pathlib import Path
 # Modules that an extra brings something for, and the name of that extra.
 EXTRAS = {
     "meseta.report.plot": "plot",
-    "meseta.report": "report",
+    "meseta.report.page": "report",
     "meseta.integrations.dashboard": "dashboard",
 }
 
