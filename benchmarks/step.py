@@ -87,9 +87,8 @@ def nes_step(clock, model, bounds, seed):
     clock("EP", lambda: given_max(robust.core, g_star))
     values = robust.units.y_to_raw(g_star)
     acquisition = NoisyInputEntropySearch(model, law, bounds, max_values=values)
-    extra = robust.units.x_to_raw(maxima.x)
-    scale = robust.lengthscale
-    clock("maximise", lambda: maximize_acquisition(acquisition, bounds, generator, extra, scale))
+    value, scale = acquisition.prepared.value, robust.core.kernel.kernel.lengthscale
+    clock("maximise", lambda: maximize_acquisition(value, box, generator, maxima.x, scale))
     raw = torch.rand(256, 1, bounds.shape[1], dtype=torch.double, generator=generator)
     with torch.no_grad():
         clock("256 values", lambda: acquisition(raw))

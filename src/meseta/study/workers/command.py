@@ -21,6 +21,7 @@ from meseta.boundary import shown
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.study.toml.keys import CommandObjective
 from meseta.study.workers.hand_over import as_environment, as_json, filled
+from meseta.study.workers.interrupts import deferred
 from meseta.study.workers.tail import LONGEST, Tail
 
 GRACE = 2.0  # seconds from the request to end to the end
@@ -94,8 +95,10 @@ def _run(
     with tempfile.TemporaryFile() as file, termination_as_exit():
         file.write(stdin)
         file.seek(0)
-        process = _started(arguments, environment, file, directory)
+        process: subprocess.Popen[bytes] | None = None
         try:
+            with deferred():
+                process = _started(arguments, environment, file, directory)
             assert process.stdout is not None
             assert process.stderr is not None
             stdout, stderr = Tail(process.stdout), Tail(process.stderr)
@@ -103,7 +106,8 @@ def _run(
         except subprocess.TimeoutExpired:
             code = None
         finally:  # also what an interrupt leaves, and what the program itself has left behind
-            end(process)
+            if process is not None:
+                end(process)
         stdout.finish(GRACE)
         stderr.finish(GRACE)
     return code, stdout, stderr

@@ -1,9 +1,10 @@
-"""Requests to end, where we are ending already."""
+"""Requests to end: where we are ending already, and where they must wait a moment."""
 
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 
 @contextmanager
@@ -12,15 +13,36 @@ def uninterrupted() -> Iterator[None]:
 
     Ctrl-C reaches a worker twice: from the terminal, and from the command that started it.
     """
+    with _handled(signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """Signals that ask us to end arrive when the block is left.
+
+    So a program that is being started is known before anything can end us.
+    """
+    arrived: list[int] = []
+    with _handled(lambda number, frame: arrived.append(number)):
+        yield
+    for number in arrived:
+        signal.raise_signal(number)
+
+
+@contextmanager
+def _handled(handler: Any) -> Iterator[None]:
+    """Requests to end go to this handler while the block runs, except those that are ignored."""
     if threading.current_thread() is not threading.main_thread():
         yield  # signals interrupt the main thread alone
         return
     names = ("SIGINT", "SIGTERM", "SIGHUP")
     numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
-    before = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    heard = [number for number in numbers if signal.getsignal(number) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, handler) for number in heard}
     try:
         yield
     finally:
-        for number, handler in before.items():
+        for number, handler_before in before.items():
             # None: it was not set by Python, and cannot be set back
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+            signal.signal(number, signal.SIG_DFL if handler_before is None else handler_before)
