@@ -47,7 +47,7 @@ class Result:
         """Write a report to look at: one HTML file. Returns its path.
 
         Args:
-            path: Of the file. An older report is overwritten.
+            path: The file to write. An older report is overwritten.
             force: Overwrite also a file that is not a report.
             words: As in `meseta.report.for_optimizer`: title, value, unit, units, at_least, ...
         """

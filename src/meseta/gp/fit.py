@@ -98,7 +98,7 @@ def fit_surrogate(
             kernels of each dimension.
         prior: "default" (weak, scaled with the dimension), or "paper": LogNormal(log sd, 0.07)
             around the input noise's standard deviation, as in the paper's published runs.
-        noise_variance: Of the observations, raw; None: inferred.
+        noise_variance: The variance of the observations, raw; None: inferred.
         previous: Hyper-parameters to start from.
     """
     check_data(X, y)

@@ -43,7 +43,7 @@ def show_robust(
     """Save the plots with the study, for the dashboard; returns what `recommend` does.
 
     Args:
-        study: Of Optuna.
+        study: An Optuna study.
         most: The number of points in the plot over evaluations, at most; each costs a fit.
         settings: None: the defaults.
         keywords: The settings that differ from these, as in `RobustSampler`.

@@ -201,7 +201,7 @@ class Optimizer:
 
         Args:
             trials: A list of `meseta.optimizer.record.Trial`.
-            seed: Of everything random from here on; None: as it was.
+            seed: The seed of everything random from here on; None: as it was.
         """
         other = copy(self)
         other._rows, other._block = Rows(self.space), None

@@ -138,7 +138,7 @@ class NoisyInputEntropySearch(RobustAcquisition):
             num_max_values: K, how many values of g* to average over (paper: 1).
             max_values: Values of g* in raw units; if given, none are sampled.
             X_pending: Points under evaluation (p x d): their outcome is taken to be its mean.
-            seed: Of the sample paths; the same seed gives the same acquisition function.
+            seed: Seeds the sample paths; the same seed gives the same acquisition function.
             num_paths: Paths of g whose maxima are the samples of g*.
             num_features: Random Fourier features of each path.
             sampler: "pathwise", or the paper's "sparse-spectrum".

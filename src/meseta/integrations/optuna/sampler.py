@@ -177,7 +177,7 @@ def recommend(
     answer says so.
 
     Args:
-        study: Of Optuna.
+        study: An Optuna study.
         settings: None: the defaults.
         keywords: The settings that differ from these, as in `RobustSampler`.
     """
@@ -193,7 +193,7 @@ def report(
     """The report of a study, running or finished, made by any sampler.
 
     Args:
-        study: Of Optuna.
+        study: An Optuna study.
         settings: None: the defaults.
         keywords: The settings that differ from these, as in `RobustSampler`, and the words of the
             report, as in `meseta.report.for_optimizer`.
