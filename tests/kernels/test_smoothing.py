@@ -346,7 +346,7 @@ def test_what_was_wrong_before():
         assert smoothed.error < 1e-11
         for x, other in ((0.2, 0.25), (0.9, 0.1), (0.5, 0.5)):
             at, b = (torch.tensor([[v]], dtype=torch.double) for v in (x, other))
-            exact = brute_force(parts, placed, x, other, lengthscale, slices=10_000)
+            exact = brute_force(parts, placed, x, other, lengthscale, slices=40_000)
             assert float(smoothed.k_gf(at, b)) == pytest.approx(exact, abs=1e-7)
 
 

@@ -560,7 +560,7 @@ def test_a_server_that_restarts_costs_nothing(tmp_path):
     with restartable() as server:
         assert begin_at_once(server.url) == ["many"] * 6
         path = prepare(tmp_path, COUNTED.format(seconds=0.3), budget=12, storage=server.url)
-        team = start(tmp_path, "--workers", "2")
+        team = start(tmp_path, "--workers", "4")
         until(lambda: len(lines_of(tmp_path / "begun")) >= 5)
         server.stop()
         time.sleep(2)
