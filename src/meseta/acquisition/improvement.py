@@ -88,8 +88,8 @@ def log_improvement(u: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:
     near = u.clamp_max(INERT)
     truncation = standard_truncation(near)
     # log Phi = log phi - log r below 0: the slope of log_ndtr is lost far out
-    negative = standard_truncation(near.clamp_max(0))
-    below = -0.5 * near.clamp_max(0).square() - 0.5 * math.log(2 * math.pi) - negative.r.log()
+    r = torch.where(u < 0, truncation.r, 1.0)
+    below = -0.5 * near.square() - 0.5 * math.log(2 * math.pi) - r.log()
     log_phi = torch.where(u < 0, below, torch.special.log_ndtr(near.clamp_min(0)))
     value = log_phi + truncation.gap.log()
     return torch.where(u < INERT, value, u.clamp_min(INERT).log())

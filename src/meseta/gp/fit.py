@@ -23,12 +23,12 @@ from torch import Tensor
 
 from meseta.boundary import unknown
 from meseta.gp.thinning import thinned
+from meseta.kernels.shapes import SHAPES
 from meseta.noise import NoiseLaw
 from meseta.space.domain import checked_bounds
 
 Prior = Literal["default", "paper"]
 KernelName = Literal["se", "matern52", "matern32"]
-SMOOTHNESS: dict[KernelName, float] = {"matern52": 2.5, "matern32": 1.5}  # nu of Matern kernels
 
 # Lengthscales are shares of the box, variances shares of the variance of y. Each prior is given by
 # its mode and by the standard deviation of the logarithm; docs/design.md says what was compared.
@@ -278,7 +278,7 @@ def _base_kernel(kernel: KernelName, centre: Tensor, spread: Tensor) -> Kernel:
     # a product are smoothed one by one
     return ProductKernel(
         *(
-            MaternKernel(nu=SMOOTHNESS[kernel], active_dims=(i,), **lengthscale(*each))
+            MaternKernel(nu=SHAPES[kernel].nu, active_dims=(i,), **lengthscale(*each))
             for i, each in enumerate(zip(centre, spread, strict=True))
         )
     )

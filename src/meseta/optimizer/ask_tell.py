@@ -204,7 +204,6 @@ class Optimizer:
             seed: The seed of everything random from here on; None: as it was.
         """
         other = copy(self)
-        other._rows, other._block = Rows(self.space), None
         other._record = read_record(trials, self.space, self.environments)
         if other._record.complete != self._record.complete:
             other._fitted = None

@@ -46,14 +46,8 @@ def suggest(
         held: Columns that cannot be chosen, and what they are expected to be.
     """
     prepared = prepare_method(posterior, domain, prepare, stream, pending)
-    x, info = maximize_acquisition(
-        prepared.value if held is None else lambda x: prepared.value(held.put(x)),
-        domain,
-        torch.Generator().manual_seed(stream),
-        prepared.starts,
-        posterior.kernel.kernel.lengthscale,
-    )
-    return x if held is None else held.put(x), prepared, info
+    x, info = maximize_prepared(prepared, posterior, domain, stream, held)
+    return x, prepared, info
 
 
 def prepare_method(
@@ -67,6 +61,24 @@ def prepare_method(
     if pending is not None and len(pending):
         posterior = posterior.with_observations(pending)
     return prepare(posterior, domain, torch.Generator().manual_seed(stream))
+
+
+def maximize_prepared(
+    prepared: Prepared,
+    posterior: JointPosterior,
+    domain: Domain,
+    stream: int,
+    held: Held | None = None,
+) -> tuple[Float[Tensor, " d"], MaximizeInfo]:
+    """The design where the acquisition function of a method is highest."""
+    x, info = maximize_acquisition(
+        prepared.value if held is None else lambda x: prepared.value(held.put(x)),
+        domain,
+        torch.Generator().manual_seed(stream),
+        prepared.starts,
+        posterior.kernel.kernel.lengthscale,
+    )
+    return x if held is None else held.put(x), info
 
 
 def stream_of(seed: int, number: int) -> int:

@@ -8,7 +8,7 @@ from botorch.acquisition.acquisition import AcquisitionFunction
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.acquisition.argmax import MaximizeInfo, maximize_acquisition
+from meseta.acquisition.argmax import MaximizeInfo
 from meseta.acquisition.given_max import ConditionedMoments, GivenMax, moments_given_max
 from meseta.acquisition.knowledge_gradient import KGOptions, prepare_knowledge_gradient
 from meseta.acquisition.nes import NES, NESOptions, nes_given, prepare_nes
@@ -18,6 +18,7 @@ from meseta.gp.maxima import MaximaOptions
 from meseta.gp.paths import Sampler
 from meseta.gp.robust import RobustPosterior, raw_moments
 from meseta.noise import NoiseLaw
+from meseta.optimizer.suggest import maximize_prepared, prepare_method
 from meseta.space.domain import Domain, as_domain, checked_domain
 
 
@@ -56,13 +57,14 @@ class RobustAcquisition(AcquisitionFunction):
 
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:
         """Condition on pending points (p x d), with their mean as their value."""
-        robust = self.robust
+        pending = None
         if X_pending is not None and X_pending.numel():
-            pending = robust.checked(X_pending.detach())
-            robust = robust.with_observations(pending.reshape(-1, robust.dimension))
+            raw = self.robust.checked(X_pending.detach()).reshape(-1, self.robust.dimension)
+            pending = self.robust.units.x_to_model(raw)
         super().set_X_pending(X_pending)
-        generator = torch.Generator().manual_seed(self.seed)
-        self.prepared = self.prepare(robust.core, self._domain_of_model, generator)
+        self.prepared = prepare_method(
+            self.robust.core, self._domain_of_model, self.prepare, self.seed, pending
+        )
 
     @property
     def _domain_of_model(self) -> Domain:
@@ -85,12 +87,8 @@ class RobustAcquisition(AcquisitionFunction):
 
     def maximized(self) -> tuple[Float[Tensor, " d"], MaximizeInfo]:
         """The admissible design where it is highest, without global randomness."""
-        x, info = maximize_acquisition(
-            self.prepared.value,
-            self._domain_of_model,
-            torch.Generator().manual_seed(self.seed),
-            self.prepared.starts,
-            self.robust.core.kernel.kernel.lengthscale,
+        x, info = maximize_prepared(
+            self.prepared, self.robust.core, self._domain_of_model, self.seed
         )
         return self.domain.snap(self.robust.units.x_to_raw(x)), info
 
