@@ -269,6 +269,23 @@ def test_a_design_that_ends_its_workers_has_failed(tmp_path):
     assert (ledger.trials[-1].value, ledger.trials[-1].params["x"]) == (1.5, designs[0])
 
 
+def test_workers_that_die_while_they_store_a_design(tmp_path):
+    path = prepare(tmp_path, "def f(p):\n    return p['x'] + p['y']\n", budget=4)
+    path.write_text(path.read_text() + "[parameters.y]\nlow = 0.0\nhigh = 1.0\n")
+    ledger = open_ledger(read_study(path))
+    asked(ledger)
+    ledger.mark(0, WORKER, dead())
+    assert release_abandoned(ledger) == [0]
+    for number in (1, 2):
+        assert ledger.begin_trial(WORKER, dead()) == number
+        name, distribution = list(ledger.distributions.items())[number - 1]
+        storage = ledger.database.storage
+        storage.set_trial_param(ledger.trial_id(number), name, 0.5, distribution)
+        assert release_abandoned(ledger) == [number]
+    assert [kind_of(trial) for trial in ledger.trials] == ["void"] * 3
+    assert set(asked(ledger).params) == {"x", "y"}
+
+
 # --- who is there ---
 
 

@@ -106,7 +106,6 @@ def _release(ledger: Ledger, trial: FrozenTrial) -> bool:
         and each.user_attrs[VOID] == GONE
         and distance(ledger, trial.params, each) < BESIDE
         for each in ledger.trials
-        if trial.params
     )
     if deaths < DEATHS:
         return void(ledger, trial.number, GONE)

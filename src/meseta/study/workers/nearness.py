@@ -56,9 +56,12 @@ def _stays(other: FrozenTrial, number: int) -> bool:
 
 
 def distance(ledger: Ledger, params: dict[str, Any], other: FrozenTrial) -> float:
-    """The largest difference, see `Space.apart`; infinite where the other has no design yet."""
+    """The largest difference, see `Space.apart`; infinite where one has no whole design yet.
+
+    A worker that dies while it stores a design leaves a part of it.
+    """
     space = ledger.space
-    if set(space.names) - set(other.params):
+    if any(set(space.names) - set(each) for each in (params, other.params)):
         return float("inf")
     x, z = (space.to_cube(space.read(each)) for each in (params, other.params))
     return float(space.apart(x, z).max())
