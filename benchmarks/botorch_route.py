@@ -24,7 +24,13 @@ from botorch.models.transforms.input import InputPerturbation
 from botorch.optim import optimize_acqf
 from botorch.utils.sampling import draw_sobol_normal_samples
 
-from meseta.integrations.botorch import RobustPosterior, fit_surrogate, recommend, suggest
+from meseta.integrations.botorch import (
+    RobustPosterior,
+    fit_surrogate,
+    recommend,
+    suggest,
+    to_botorch,
+)
 from meseta.problems import get
 from meseta.space.sobol import sobol_sequence
 from meseta.space.space import Space
@@ -35,7 +41,7 @@ SHOWN = (20, 30, 40, 60, 80, 100)
 
 def botorch_point(X, y, bounds, seed, copies):
     """What BoTorch's route evaluates next."""
-    model, _ = fit_surrogate(X, y, bounds, PROBLEM.noise)
+    model = to_botorch(fit_surrogate(X, y, bounds, PROBLEM.noise)[0])
     perturbations = math.sqrt(float(PROBLEM.noise.covariance_matrix[0, 0])) * (
         draw_sobol_normal_samples(X.shape[1], copies, dtype=X.dtype, seed=seed)
     )

@@ -39,6 +39,7 @@ from meseta.integrations.botorch import (
     RobustPosterior,
     fit_surrogate,
     suggest,
+    to_botorch,
 )
 
 SIZES = [(20, 1), (30, 3), (100, 3), (100, 6), (1000, 6)]
@@ -133,12 +134,13 @@ def measure(n, d, repeats):
     X, y = problem(n, d)
     bounds = torch.stack([torch.zeros(d), torch.ones(d)]).double()
     clock = Stopwatch()
-    model, _ = fit_surrogate(X, y, bounds)
+    surrogate, _ = fit_surrogate(X, y, bounds)
+    model = to_botorch(surrogate)
     for seed in range(repeats):
         torch.manual_seed(seed)
         clock("fit", lambda: fit_surrogate(X, y, bounds))
-        nes_step(clock, model, bounds, seed)
-        clock("rKG", partial(rkg_step, model, X, y, bounds, seed))
+        nes_step(clock, surrogate, bounds, seed)
+        clock("rKG", partial(rkg_step, surrogate, X, y, bounds, seed))
         clock("LogEI", lambda: log_ei(model, y, bounds))
         if n <= 100:
             clock("robust 16", lambda: robust_route(model, X, y, bounds, 16))

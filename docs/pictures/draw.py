@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import matplotlib
 import numpy as np
 import torch
-from botorch.models import SingleTaskGP
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from torch import Tensor
@@ -23,6 +22,7 @@ from meseta.acquisition import methods
 from meseta.gp.joint import JointMoments
 from meseta.gp.maxima import maximize_paths
 from meseta.gp.paths import sample_paths
+from meseta.gp.surrogate import Surrogate
 from meseta.integrations.botorch import (
     NoisyInputEntropySearch,
     RobustAcquisition,
@@ -72,7 +72,7 @@ class Example(NamedTuple):
     g: np.ndarray
     x: np.ndarray
     y: np.ndarray
-    model: SingleTaskGP
+    model: Surrogate
     noise: NoiseLaw
     posterior: RobustPosterior
 
@@ -89,7 +89,7 @@ def example() -> Example:
     return Example(*truth, x[:, 0], y, model, problem.noise, posterior)
 
 
-def _model(x: Tensor, y: Tensor, noise_variance: float) -> SingleTaskGP:
+def _model(x: Tensor, y: Tensor, noise_variance: float) -> Surrogate:
     """The Gaussian process that the function was drawn from, given data."""
     return known_surrogate(
         x,

@@ -148,18 +148,16 @@ def test_within_model_each_seed_has_its_function_and_nothing_is_fitted(monkeypat
     np.testing.assert_allclose(record.y, within_model(3).f(record.x), atol=5e-3)
 
 
-def test_hyperparameters_are_refitted_and_warm_started(monkeypatch):
-    starts, fit = [], runs.fit_surrogate
+def test_hyperparameters_are_fitted_anew_for_each_recommendation(monkeypatch):
+    sizes, fit = [], runs.fit_surrogate
 
-    def spy(*arguments, previous, **options):
-        starts.append(previous)
-        return fit(*arguments, previous=previous, **options)
+    def spy(X, *arguments, **options):
+        sizes.append(len(X))
+        return fit(X, *arguments, **options)
 
     monkeypatch.setattr(runs, "fit_surrogate", spy)
     run(job(evaluations=5))
-    assert len(starts) == 3
-    assert starts[0] is None
-    assert None not in starts[1:]
+    assert sizes == [3, 4, 5]
 
 
 def broken(*arguments, **options):

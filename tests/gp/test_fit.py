@@ -2,18 +2,19 @@
 
 import json
 import math
-import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
-from botorch.optim.fit import fit_gpytorch_mll_scipy
 
 from gp_models import normal, small_model, tensor, uniform, unit_box
 from meseta import Normal
-from meseta.gp.fit import Hyperparameters
+from meseta.gp import fit
+from meseta.gp.log_posterior import LogPosterior
 from meseta.gp.thinning import thinned
 from meseta.integrations.botorch import RobustPosterior, fit_surrogate
+from meseta.kernels.shapes import SHAPES
 from meseta.problems import get
 
 DATA = Path(__file__).parents[1] / "data"
@@ -22,17 +23,16 @@ DATA = Path(__file__).parents[1] / "data"
 def test_fit_learns_lengthscales_and_noise():
     X = uniform(60, 2, seed=0)
     y = torch.sin(8 * X[:, 0]) + 0.3 * X[:, 1] + 0.05 * normal(60, seed=1)
-    _, info = fit_surrogate(X, y, unit_box(2))
-    short, long = info.hyperparameters.lengthscale
+    surrogate, _ = fit_surrogate(X, y, unit_box(2))
+    short, long = surrogate.kernel.lengthscale
     assert short < 0.6 < long
-    raw_noise = info.hyperparameters.noise_variance * y.var()
+    raw_noise = surrogate.new_noise_variance * y.var()
     assert 0.03**2 < raw_noise < 0.08**2
 
 
 def test_a_given_noise_variance_is_in_raw_units_and_kept():
     X, y = uniform(8, 1, seed=0), 100 * normal(8, seed=1)
-    model, info = fit_surrogate(X, y, unit_box(1), noise_variance=4.0)
-    assert info.hyperparameters.noise_variance is None
+    model, _ = fit_surrogate(X, y, unit_box(1), noise_variance=4.0)
     posterior = RobustPosterior.from_model(model, Normal(0.1))
     torch.testing.assert_close(posterior.noise_variance, tensor(4.0))
 
@@ -48,114 +48,98 @@ def test_the_paper_s_prior_pins_lengthscales_to_the_noise():
     bounds = tensor([[-10.0, 4.1, 0.0], [45.0, 5.0, 1.0]])
     X = bounds[0] + uniform(12, 3, seed=0) * (bounds[1] - bounds[0])
     law = Normal([5.5, 0.09, 0.0])
-    _, info = fit_surrogate(X, normal(12, seed=1), bounds, law, prior="paper")
-    noisy = info.hyperparameters.lengthscale[:2]
+    surrogate, _ = fit_surrogate(X, normal(12, seed=1), bounds, law, prior="paper")
+    noisy = surrogate.kernel.lengthscale[:2]
     torch.testing.assert_close(noisy, tensor([0.1, 0.1]), rtol=0.3, atol=0)
 
 
-def test_a_warm_start_reaches_the_same_fit_in_fewer_iterations():
-    X = uniform(30, 2, seed=0)
-    y = torch.sin(5 * X).sum(-1) + 0.01 * normal(30, seed=1)
-    _, first = fit_surrogate(X[:29], y[:29], unit_box(2))
-    _, cold = fit_surrogate(X, y, unit_box(2))
-    _, warm = fit_surrogate(X, y, unit_box(2), previous=first.hyperparameters)
-    assert warm.warm
-    assert not cold.warm
-    assert warm.iterations < cold.iterations
-    assert warm.log_posterior == pytest.approx(cold.log_posterior, abs=1e-3)
-
-
 def stuck_fit():
-    """Data, and hyper-parameters at the least noise variance, where a fit once stayed."""
+    """Data with which a fit once stayed at the least noise variance."""
     told = json.loads((DATA / "stuck_fit.json").read_text())
     X, y = torch.tensor(told["x"]).double()[:, None], torch.tensor(told["y"]).double()
-    bounds = torch.as_tensor(get("rkhs").bounds)
-    return X, y, bounds, hyperparameters(0.0711, 0.8, 1.0000006e-8)
+    return X, y, torch.as_tensor(get("rkhs").bounds)
 
 
-def hyperparameters(lengthscale, outputscale, noise_variance, mean=0.0):
-    values = (outputscale, noise_variance, mean)
-    return Hyperparameters(tensor([lengthscale]), *(tensor(value) for value in values))
-
-
-@pytest.mark.parametrize("silent", [True, False])
-def test_a_fit_does_not_stay_at_the_least_noise_variance(silent, monkeypatch):
-    """Neither where the optimiser underneath warns, nor where it does not."""
-
-    def without_warnings(mll, **options):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return fit_gpytorch_mll_scipy(mll, **options)
-
-    if silent:
-        monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", without_warnings)
-    X, y, bounds, stuck = stuck_fit()
-    _, cold = fit_surrogate(X, y, bounds)
-    _, info = fit_surrogate(X, y, bounds, previous=stuck)
-    assert info.log_posterior == pytest.approx(cold.log_posterior, abs=1e-3)
-    assert info.warm
+def test_a_fit_does_not_stay_at_the_least_noise_variance():
+    X, y, bounds = stuck_fit()
+    surrogate, info = fit_surrogate(X, y, bounds)
+    assert surrogate.new_noise_variance > 1e-7
     assert info.slope < 1e-2
+    assert info.messages == ()
 
 
-def test_a_fit_that_stops_short_is_repeated_from_a_better_start(monkeypatch):
-    X, y, bounds, stuck = stuck_fit()
-    _, cold = fit_surrogate(X, y, bounds)
-    calls = []
-
-    def stops_at_once(mll, **options):
-        calls.append(mll)
-        limit = {"maxiter": 0} if len(calls) == 1 else {}
-        return fit_gpytorch_mll_scipy(mll, options=limit, **options)
-
-    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", stops_at_once)
-    model, info = fit_surrogate(X, y, bounds, previous=stuck)
-    assert info.repeated
-    assert any("repeated" in message for message in info.messages)
-    assert info.log_posterior == pytest.approx(cold.log_posterior, abs=1e-3)
-    fitted = model.covar_module.base_kernel.lengthscale.detach().flatten()
-    torch.testing.assert_close(fitted, info.hyperparameters.lengthscale)
+def test_the_same_data_give_the_same_model_in_any_order():
+    X, y, bounds = stuck_fit()
+    first, _ = fit_surrogate(X, y, bounds)
+    order = torch.randperm(len(X), generator=torch.Generator().manual_seed(1))
+    again, _ = fit_surrogate(X, y, bounds)
+    other, _ = fit_surrogate(X[order], y[order], bounds)
+    assert torch.equal(first.kernel.lengthscale, again.kernel.lengthscale)
+    torch.testing.assert_close(
+        first.kernel.lengthscale, other.kernel.lengthscale, rtol=1e-4, atol=0
+    )
 
 
-def test_a_fit_that_fails_from_one_start_succeeds_from_another(monkeypatch):
-    X, y, bounds, stuck = stuck_fit()
-    calls = []
+def random_data(seed):
+    """Functions and designs as they come: smooth, kinks, a cliff, a needle, clusters, noise."""
+    randomness = np.random.default_rng(seed)
+    d = int(randomness.integers(1, 5))
+    n = int(randomness.integers(d + 3, 8 * d + 12))
+    X = randomness.random((n, d))
+    if seed % 3 == 0:  # half of them where a run ends
+        X[: n // 2] = np.clip(X[0] + 0.05 * randomness.standard_normal((n // 2, d)), 0, 1)
+    w = 6 * randomness.exponential(1, d)
+    y = (
+        np.sin(X @ w),
+        np.abs(X - randomness.random(d)) @ w,
+        (X[:, 0] > 0.5) + 0.3 * np.sin(X @ w),
+        -(X**2) @ w + np.exp(-((X - 0.3) ** 2).sum(1) / 0.01),
+    )[seed % 4]
+    y = y + (0, 1e-3, 0.3)[seed % 3] * y.std() * randomness.standard_normal(n)
+    return torch.tensor(X), torch.tensor(y), unit_box(d), randomness
 
-    def fails_first(mll, **options):
-        calls.append(mll)
-        if len(calls) == 1:
-            raise RuntimeError("singular")
-        return fit_gpytorch_mll_scipy(mll, **options)
 
-    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", fails_first)
-    _, info = fit_surrogate(X, y, bounds, previous=stuck)
-    assert info.repeated
-    assert math.isfinite(info.log_posterior)
-    assert any("singular" in message for message in info.messages)
-
-
-def test_a_fit_that_always_fails_warns_and_keeps_the_best_start(monkeypatch):
-    def fails(mll, **options):
-        raise RuntimeError("singular")
-
-    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", fails)
-    X, y, bounds, start = stuck_fit()
-    with pytest.warns(RuntimeWarning, match="fit failed"):
-        _, info = fit_surrogate(X, y, bounds, previous=start)
-    assert math.isnan(info.slope)
-    # 0.2 is the usual lengthscale, with half of which the log posterior is highest
-    torch.testing.assert_close(info.hyperparameters.lengthscale, tensor([0.1]))
-    assert info.log_posterior > 0
+@pytest.mark.parametrize("kernel", ["se", "matern52", "matern32"])
+def test_random_starts_find_nothing_higher(kernel):
+    """In 1000 such fits with 20 starts 2 or 3 have a higher hill, see benchmarks/fit.py."""
+    low = []
+    for seed in range(12):
+        X, y, bounds, randomness = random_data(seed)
+        _, info = fit_surrogate(X, y, bounds, kernel=kernel)
+        d = X.shape[1]
+        standardised = ((y - y.mean()) / y.std()).numpy()
+        prior = fit._log_prior(d, bounds, None, "default", True)
+        posterior = LogPosterior(X.numpy(), standardised, SHAPES[kernel], prior)
+        starts = randomness.uniform([-4.0] * d + [-3, -18], [1.6] * d + [3, -0.7], (8, d + 2))
+        best = max(fit._climb(posterior, start).value for start in starts)
+        low += [seed] if info.log_posterior < best - 0.01 else []
+    assert not low
 
 
 def test_a_fit_that_has_not_converged_says_so(monkeypatch):
-    def stops_at_once(mll, **options):
-        return fit_gpytorch_mll_scipy(mll, options={"maxiter": 0}, **options)
-
-    monkeypatch.setattr("meseta.gp.fit.fit_gpytorch_mll_scipy", stops_at_once)
-    X, y, bounds, _ = stuck_fit()
-    _, info = fit_surrogate(X, y, bounds)
-    assert info.slope > 0.05
+    monkeypatch.setattr("meseta.gp.fit.MOST_STEPS", 0)
+    _, info = fit_surrogate(*stuck_fit())
+    assert info.slope > 0.1
     assert any("not converged" in message for message in info.messages)
+
+
+def test_starts_are_compared_with_some_of_the_values(monkeypatch):
+    X = uniform(120, 2, seed=0)
+    y = torch.sin(5 * X).sum(-1) + 0.1 * normal(120, seed=1)
+    _, whole = fit_surrogate(X, y, unit_box(2))
+    monkeypatch.setattr("meseta.gp.fit.MOST_COMPARED", 40)
+    _, info = fit_surrogate(X, y, unit_box(2))
+    assert info.num_fitted == whole.num_fitted == 120
+    assert info.log_posterior == pytest.approx(whole.log_posterior, abs=1e-4)
+
+
+def test_values_that_do_not_differ_and_a_single_one():
+    for y in (tensor([3.0]), tensor([3.0, 3.0]), tensor([1e9, 1e9 + 1e-6, 1e9])):
+        surrogate, info = fit_surrogate(uniform(len(y), 2, seed=0), y, unit_box(2))
+        assert math.isfinite(info.log_posterior)
+        assert surrogate.units.y_scale == 1
+        posterior = RobustPosterior.from_model(surrogate, Normal(0.1))
+        torch.testing.assert_close(posterior.joint(uniform(3, 2, seed=1)).m_g, y[:1].expand(3))
 
 
 @pytest.mark.parametrize("noise_variance", [None, 1e-4])
@@ -174,9 +158,9 @@ def test_hyperparameters_of_many_values_come_from_some_and_the_model_has_all(
     error = posterior.joint(x).m_f - (100 + 7 * torch.sin(4 * x).sum(-1))
     assert error.abs().max() < 0.05
     monkeypatch.setattr("meseta.gp.fit.MOST_FITTED", 150)
-    _, whole = fit_surrogate(X, y, unit_box(2), noise_variance=noise_variance)
-    assert whole.num_fitted == 150
-    ratio = info.hyperparameters.lengthscale / whole.hyperparameters.lengthscale
+    whole, info = fit_surrogate(X, y, unit_box(2), noise_variance=noise_variance)
+    assert info.num_fitted == 150
+    ratio = model.kernel.lengthscale / whole.kernel.lengthscale
     assert ((ratio > 0.7) & (ratio < 1.4)).all()
 
 
@@ -204,12 +188,12 @@ def test_noise_variances_that_are_none_are_refused(noise_variance):
         fit_surrogate(X, y, unit_box(2), noise_variance=noise_variance)
 
 
-def test_what_a_fit_has_to_say_is_said_once():
-    """Repeated points without any noise: GPyTorch warned of its jitter at each step of the fit."""
+def test_repeated_points_without_any_noise():
+    """The likelihood has a least noise variance, and says so; the posterior has the given one."""
     X, y = tensor([[0.2], [0.2], [0.2], [0.7], [0.7]]), tensor([1.0, 1.0, 1.0, 0.0, 0.0])
-    _, info = fit_surrogate(X, y, tensor([[0.0], [1.0]]), noise_variance=0.0)
-    assert info.messages
-    assert len(set(info.messages)) == len(info.messages)
+    surrogate, info = fit_surrogate(X, y, tensor([[0.0], [1.0]]), noise_variance=0.0)
+    assert [message[:26] for message in info.messages] == ["the likelihood takes the n"]
+    assert surrogate.new_noise_variance == 0
 
 
 def test_fitting_refuses_what_it_cannot_use():

@@ -8,6 +8,7 @@ import torch
 
 import meseta
 from meseta.gp.joint import condition
+from meseta.integrations.botorch import to_botorch
 from meseta.integrations.optuna.study_report import study_report
 from meseta.noise.perturbed import perturbed
 from meseta.report.views.answer import answer
@@ -61,7 +62,11 @@ def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
     assert made.price.mean >= -1e-6
     # of f by BoTorch, of g by averaging paths over draws of the noise
     x = torch.cat([subject.x_nominal, subject.x_robust])
-    of_f = subject.optimizer.fitted.model.posterior(x).distribution.covariance_matrix.detach()
+    of_f = (
+        to_botorch(subject.optimizer.fitted.surrogate)
+        .posterior(x)
+        .distribution.covariance_matrix.detach()
+    )
     sd = float((of_f[0, 0] + of_f[1, 1] - 2 * of_f[0, 1]).sqrt())
     assert made.price.std == pytest.approx(sd, rel=1e-3)
     means = [
@@ -88,7 +93,7 @@ def test_everything_has_the_sign_of_the_user():
 def test_outcomes_are_those_of_draws_from_the_posterior_at_perturbed_designs(subject):
     both = outcomes(subject, Terms(at_least=0.5, at_most=0.9))
     z = perturbed(subject.law, subject.x_robust.expand(400, -1), subject.generator(8))
-    of_f = subject.optimizer.fitted.model.posterior(z)
+    of_f = to_botorch(subject.optimizer.fitted.surrogate).posterior(z)
     values, vectors = torch.linalg.eigh(of_f.distribution.covariance_matrix)
     root = vectors * values.clamp_min(0).sqrt()
     normal = torch.randn(400, 300, generator=subject.generator(7), dtype=torch.double)

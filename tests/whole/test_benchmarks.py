@@ -31,3 +31,15 @@ def test_the_benchmark_of_the_sampler_runs_on_a_small_case(capsys):
     sampler = runpy.run_path(str(ROOT / "benchmarks" / "sampler.py"))
     sampler["main"](["--trials", "3", "--dimensions", "1", "--repeats", "1", "--methods", "sobol"])
     assert "( 1.00 x)" in capsys.readouterr().out
+
+
+def test_the_benchmark_of_fits_runs_on_a_small_case(capsys):
+    fits = runpy.run_path(str(ROOT / "benchmarks" / "fit.py"))
+    X, y = fits["smooth_problem"](12, 2)
+    bounds = X.new_tensor([[0.0, 0.0], [1.0, 1.0]])
+    for kernel in fits["KERNELS"]:
+        _, info = fits["fit_surrogate"](X, y, bounds, kernel=kernel)
+        # the same posterior: one start of BoTorch's ends on the same hill, or on a lower one
+        assert fits["botorch_fit"](X, y, kernel) < info.log_posterior + 1e-3
+    fits["count_lower"](2, 2)
+    assert "of 2 fits" in capsys.readouterr().out

@@ -10,7 +10,6 @@ import meseta
 from command_line import typed
 from gp_models import uniform, unit_box
 from meseta.gp.fit import KernelName
-from meseta.gp.surrogate import read_kernel
 from meseta.integrations.botorch import suggest
 from meseta.integrations.dashboard import show_robust
 from meseta.integrations.optuna import RobustSampler, recommend, report
@@ -35,7 +34,7 @@ def f(params):
 
 
 def shapes(optimizer):
-    return set(read_kernel(optimizer.fitted.model.covar_module, optimizer.space.num_columns).shapes)
+    return set(optimizer.fitted.surrogate.kernel.shapes)
 
 
 def test_these_are_all():
@@ -89,7 +88,7 @@ def test_ask_and_tell_and_report(kernel):
 def test_one_step(kernel):
     X = uniform(8, 2, seed=0)
     x, info = suggest(X, X.sum(-1), unit_box(2), meseta.Normal(0.1), kernel=kernel)
-    assert set(read_kernel(info.model.covar_module, 2).shapes) == {kernel}
+    assert set(info.model.kernel.shapes) == {kernel}
     assert ((x >= 0) & (x <= 1)).all()
 
 

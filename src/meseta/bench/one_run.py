@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from botorch.models import SingleTaskGP
 from jaxtyping import Float, Float64
 from torch import Tensor
 
@@ -21,9 +20,10 @@ import meseta
 from meseta.acquisition import methods
 from meseta.bench.job import Job
 from meseta.bench.records import PARTS, RunRecord, failed
-from meseta.gp.fit import FitInfo, Hyperparameters, Prior, fit_surrogate
+from meseta.gp.fit import FitInfo, Prior, fit_surrogate
 from meseta.gp.known import known_surrogate
 from meseta.gp.robust import RobustPosterior
+from meseta.gp.surrogate import Surrogate
 from meseta.integrations.botorch.loop import recommend, suggest
 from meseta.problems import Problem, get, within_model
 from meseta.problems.gp_draw import LENGTHSCALE, OUTPUT_STD
@@ -59,7 +59,7 @@ class Trace:
     recommended: list[list[float]] = field(default_factory=list)
     seconds: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
     messages: list[str] = field(default_factory=list)
-    hyperparameters: Hyperparameters | None = None
+    surrogate: Surrogate | None = None  # the last one that was fitted
 
     @contextmanager
     def clock(self, part: str) -> Iterator[None]:
@@ -163,8 +163,8 @@ def versions() -> dict[str, str]:
     }
 
 
-def _surrogate(job: Job, problem: Problem, trace: Trace) -> tuple[SingleTaskGP, FitInfo | None]:
-    """The surrogate, fitted from the last hyper-parameters, or with the true ones."""
+def _surrogate(job: Job, problem: Problem, trace: Trace) -> tuple[Surrogate, FitInfo | None]:
+    """The surrogate, fitted, or with the true hyper-parameters."""
     X, y = trace.data()
     bounds = torch.as_tensor(problem.bounds)
     if job.prior == "known":
@@ -178,24 +178,21 @@ def _surrogate(job: Job, problem: Problem, trace: Trace) -> tuple[SingleTaskGP, 
         )
         return model, None
     prior: Prior = "paper" if job.prior == "paper" else "default"
-    model, info = fit_surrogate(
-        X, y, bounds, problem.noise, prior=prior, previous=trace.hyperparameters
-    )
-    trace.hyperparameters = info.hyperparameters
+    trace.surrogate, info = fit_surrogate(X, y, bounds, problem.noise, prior=prior)
     trace.messages.extend(info.messages)
-    return model, info
+    return trace.surrogate, info
 
 
 def _settings(job: Job, problem: Problem, trace: Trace) -> dict[str, Any]:
     """Further settings of the run, and the hyper-parameters it ended with."""
-    learned = trace.hyperparameters
+    learned = None if trace.surrogate is None else trace.surrogate.kernel
     return {
         "options": asdict(methods.checked_options(job.method, dict(job.options))),
         "num_initial": problem.num_initial,
         "noise_variance": problem.noise_variance,
         "input_noise": problem.noise.in_dimension(problem.dimension).standard_deviation.tolist(),
         "lengthscale": None if learned is None else _short(learned.lengthscale),
-        "outputscale": None if learned is None else _short(learned.outputscale),
+        "outputscale": None if learned is None else _short(learned.variance),
     }
 
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.joint import JointMoments, JointPosterior, condition
-from meseta.gp.surrogate import Surrogate, Units, read_model
+from meseta.gp.surrogate import Surrogate, Units
 from meseta.kernels import smooth
 from meseta.kernels.smoothed import NOTICEABLE, REFUSED
 from meseta.noise import NoiseLaw, in_units, resolved
@@ -39,12 +39,12 @@ class RobustPosterior:
     def from_model(
         cls, model: object, noise: NoiseLaw, bounds: Float[Tensor, "2 d"] | None = None
     ) -> "RobustPosterior":
-        """From a fitted single-output BoTorch SingleTaskGP; the noise in the raw units of x.
+        """From a surrogate or a fitted BoTorch SingleTaskGP; the noise in the raw units of x.
 
         `bounds` are the box of the designs, raw; without them it is the one that the model
         normalises its inputs with, or that of its data. Only some laws of the noise care.
         """
-        surrogate = read_model(model)
+        surrogate = as_surrogate(model)
         if not isinstance(noise, NoiseLaw):
             raise TypeError(
                 f"expected a noise law such as meseta.Normal(0.1), got {type(noise).__name__}"
@@ -101,6 +101,15 @@ class RobustPosterior:
         if not x.isfinite().all():
             raise ValueError("x has NaN or infinite values")
         return x.to(torch.double)
+
+
+def as_surrogate(model: object) -> Surrogate:
+    """A surrogate as it is, or what a fitted BoTorch model has learned."""
+    if isinstance(model, Surrogate):
+        return model
+    from meseta.gp.botorch_models import read_model  # loads BoTorch: its users have one of these
+
+    return read_model(model)
 
 
 def joint_posterior(

@@ -5,16 +5,19 @@ kappa(s) = p(s) exp(-s): one code serves every order. Everything below is in the
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 from numpy.polynomial.legendre import leggauss
+from numpy.polynomial.polynomial import polyder, polysub, polyval
 from scipy.special import stdtr, stdtrit
 from torch import Tensor
 
 from meseta.kernels.squared_exponential import hermite_series
-from meseta.kernels.stationary import Factor, Form, Shape
+from meseta.kernels.stationary import Correlation, Factor, Form, Shape
 from meseta.noise import NoiseLaw, Normal, Uniform
 
 # From this noise width on (in units of s) the recursion for Normal noise would lose
@@ -67,6 +70,26 @@ class Matern(Shape):
 
     def quantile(self, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
         return torch.tensor(stdtrit(2 * self.nu, u.numpy()))
+
+    def correlation(
+        self, distance: Float64[np.ndarray, "d p"]
+    ) -> Callable[[Float64[np.ndarray, " d"]], Correlation]:
+        # d log kappa / d log l = s (p - p')(s) / p(s); no coefficient of p - p' is negative
+        p = np.array(self.polynomial)
+        less_slope = polysub(p, polyder(p))
+
+        def at(lengthscale: Float64[np.ndarray, " d"]) -> Correlation:
+            s = distance * (math.sqrt(2 * self.nu) / lengthscale)[:, None]
+            value = polyval(s, p)
+            kappa = np.exp(-s.sum(0))
+            for each in value:
+                kappa *= each
+            slope = polyval(s, less_slope)
+            slope *= s
+            slope /= value
+            return kappa, lambda w: slope @ w
+
+        return at
 
     def scaled(self, lengthscale: Tensor, length: Tensor) -> Tensor:
         """|length| in units of s. (The gradient of |.| at 0 is 0, as it is for every smoothing.)"""

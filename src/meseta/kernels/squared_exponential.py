@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Float64
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
-from meseta.kernels.stationary import GAUSSIAN, Factor, Form, Shape
+from meseta.kernels.stationary import GAUSSIAN, Correlation, Factor, Form, Shape
 from meseta.noise import NoiseLaw, Normal, Uniform
 
 # Below this ratio h / l the closed forms of uniform noise lose digits to cancellation
@@ -45,6 +46,17 @@ class SquaredExponential(Shape):
 
     def quantile(self, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
         return torch.special.ndtri(u)
+
+    def correlation(
+        self, distance: Float64[np.ndarray, "d p"]
+    ) -> Callable[[Float64[np.ndarray, " d"]], Correlation]:
+        square = distance**2
+
+        def at(lengthscale: Float64[np.ndarray, " d"]) -> Correlation:
+            precision = lengthscale**-2
+            return np.exp(-0.5 * (precision @ square)), lambda w: precision * (square @ w)
+
+        return at
 
 
 SQUARED_EXPONENTIAL = SquaredExponential(

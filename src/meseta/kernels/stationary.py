@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from jaxtyping import Float
+import numpy as np
+from jaxtyping import Float, Float64
 from torch import Tensor
 
 from meseta.noise import NoiseLaw
@@ -52,6 +53,14 @@ Factors = tuple[tuple[list[int], Factor], ...]  # each with the dimensions it co
 Form = Callable[[Tensor, Tensor], Factor]  # from lengthscales and widths of the noise
 
 
+# The correlation of pairs of points, and what a weighted sum of it gains with the log of each
+# lengthscale: w -> sum_p w_p d log kappa_p / d log l_i.
+Correlation = tuple[
+    Float64[np.ndarray, " p"],
+    Callable[[Float64[np.ndarray, " p"]], Float64[np.ndarray, " d"]],
+]
+
+
 @dataclass(frozen=True)
 class Shape(ABC):
     """A kernel of one dimension, kappa(delta): all that smoothings and surrogates ask of it.
@@ -90,6 +99,16 @@ class Shape(ABC):
     @abstractmethod
     def quantile(self, u: Float[Tensor, " num"]) -> Float[Tensor, " num"]:
         """Frequencies of either sign with S as their density, from numbers between 0 and 1."""
+
+    @abstractmethod
+    def correlation(
+        self, distance: Float64[np.ndarray, "d p"]
+    ) -> Callable[[Float64[np.ndarray, " d"]], Correlation]:
+        """The product over dimensions for pairs of points, as a function of the lengthscales.
+
+        A fit evaluates it a hundred times for the same pairs, so it is in NumPy, which costs a
+        third of torch there.
+        """
 
     def still(self, lengthscale: Tensor, width: Tensor) -> Factor:
         """The closed form for noise without width."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.boundary import SEEDS, read_count, read_value
-from meseta.gp.fit import Hyperparameters, fit_surrogate
+from meseta.gp.fit import fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
@@ -77,7 +77,6 @@ class Optimizer:
         self._rows = Rows(self.space)
         self._block: tuple[int, Float[Tensor, "block d"]] | None = None  # of the sequence
         self._fitted: Fitted | None = None  # until the next value is told
-        self._previous: Hyperparameters | None = None
 
     def __repr__(self) -> str:
         return (
@@ -133,16 +132,15 @@ class Optimizer:
                     "tell the value of at least one point first"
                 )
             law = self.law
-            model, info = fit_surrogate(
+            surrogate, info = fit_surrogate(
                 *self._data(),
                 self.space.cube.bounds,
                 in_cube(law, self.space),
                 kernel=self.settings.kernel,
                 prior=self.settings.prior,
                 noise_variance=self.settings.noise_variance,
-                previous=self._previous,
             )
-            self._fitted = Fitted(self.space, law, model, info)
+            self._fitted = Fitted(self.space, law, surrogate, info)
         return self._fitted
 
     @overload
@@ -157,12 +155,12 @@ class Optimizer:
         """
         if n is None:
             return self._ask(1)[0]
-        before = self._record, self._previous, self.info
+        before = self._record, self.info
         try:
             return self._ask(read_count("n", n))
         except BaseException:
             # what was not handed out is not pending
-            self._record, self._previous, self.info = before
+            self._record, self.info = before
             raise
 
     def tell(
@@ -207,7 +205,7 @@ class Optimizer:
         other._record = read_record(trials, self.space, self.environments)
         if other._record.complete != self._record.complete:
             other._fitted = None
-        other._previous, other.info = None, None
+        other.info = None
         other._rows, other._block = Rows(self.space), None
         if seed is not None:
             other.seed = read_count("seed", seed, least=0, most=SEEDS)
@@ -334,9 +332,6 @@ class Optimizer:
             x = cube.sobol_sequence(number, 1, self.seed)[0]
             return self.space.from_cube(x if held is None else held.put(x))
         fitted, pending = self.fitted, self._points(self._record.busy)
-        # Only here, and not where a fit is made: so a fit starts from the same
-        # hyper-parameters whether or not somebody asked for a recommendation before.
-        self._previous = fitted.info.hyperparameters
         stream = stream_of(self.seed, number)
         x, prepared, maximize = suggest(fitted.core, cube, prepare, stream, pending, held)
         recorded = prepared.info.raw(fitted.posterior.units)

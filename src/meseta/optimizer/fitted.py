@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from botorch.models import SingleTaskGP
-
 from meseta.gp.fit import FitInfo
 from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior, joint_posterior
-from meseta.gp.surrogate import Surrogate, Units, read_model
+from meseta.gp.surrogate import Surrogate, Units
 from meseta.noise import NoiseLaw, in_units
 from meseta.space.space import Space
 
@@ -17,19 +15,14 @@ from meseta.space.space import Space
 class Fitted:
     """What the values told so far say; of -f where f is minimised.
 
-    `law` is that of the noise of all columns, placed on the box of the designs. `model` and
-    `surrogate` are over the unit cube.
+    `law` is that of the noise of all columns, placed on the box of the designs. `surrogate` is
+    over the unit cube.
     """
 
     space: Space
     law: NoiseLaw
-    model: SingleTaskGP
+    surrogate: Surrogate
     info: FitInfo
-
-    @cached_property
-    def surrogate(self) -> Surrogate:
-        """The model as plain tensors."""
-        return read_model(self.model)
 
     @cached_property
     def core(self) -> JointPosterior:

@@ -68,7 +68,7 @@ def ascend(
 
     b, d = start.shape
     problem = torch.arange(b)
-    x = ((start - lower) / scale).clamp(torch.zeros_like(top), top)
+    x = first = ((start - lower) / scale).clamp(torch.zeros_like(top), top)
     value, g = evaluate(problem, x)
     end, end_value = x.clone(), value.clone()
     size = max([1e-300, *value.abs().tolist()])
@@ -111,8 +111,9 @@ def ascend(
             ended |= accepted & (value + OUTCLASSED * gain < best)
         iteration += 1
     end[problem], end_value[problem] = x, value
-    # rounding must not lead out of the box
-    inside = (lower + scale * end).clamp(bounds[0], bounds[1])
+    # rounding must not lead out of the box, nor away from a start where there is nothing to climb
+    moved = torch.where(end == first, start, lower + scale * end)
+    inside = moved.clamp(bounds[0], bounds[1])
     return Ascent(inside, end_value, iteration, b - len(problem))
 
 

@@ -1,9 +1,9 @@
 """BoTorch: the methods as acquisition functions, g as a model, whole iterations; in raw units."""
 
+from meseta.gp.botorch_models import product_matern, to_botorch
 from meseta.gp.fit import fit_surrogate
 from meseta.gp.known import known_surrogate
 from meseta.gp.robust import RobustPosterior
-from meseta.gp.surrogate import product_matern
 from meseta.integrations.botorch.acquisition import (
     NoisyInputEntropySearch,
     RobustAcquisition,
@@ -26,4 +26,5 @@ __all__ = [
     "product_matern",
     "recommend",
     "suggest",
+    "to_botorch",
 ]

@@ -13,10 +13,12 @@ from meseta.acquisition.given_max import ConditionedMoments, GivenMax, moments_g
 from meseta.acquisition.knowledge_gradient import KGOptions, prepare_knowledge_gradient
 from meseta.acquisition.nes import NES, NESOptions, nes_given, prepare_nes
 from meseta.acquisition.prepared import Prepare
+from meseta.gp.botorch_models import to_botorch
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import MaximaOptions
 from meseta.gp.paths import Sampler
 from meseta.gp.robust import RobustPosterior, raw_moments
+from meseta.gp.surrogate import Surrogate
 from meseta.noise import NoiseLaw
 from meseta.optimizer.suggest import maximize_prepared, prepare_method
 from meseta.space.domain import Domain, as_domain, checked_domain
@@ -40,7 +42,7 @@ class RobustAcquisition(AcquisitionFunction):
         """Prepare the method for a fitted single-output SingleTaskGP of f.
 
         Args:
-            model: The fitted model of f.
+            model: The fitted model of f, or a surrogate.
             noise: The law of xi, in the raw units of x.
             bounds: 2 x d, the box in which g is maximised, in raw units; or a Domain, where parts
                 of it are discrete.
@@ -48,7 +50,7 @@ class RobustAcquisition(AcquisitionFunction):
             X_pending: Points under evaluation (p x d).
             seed: The same seed gives the same acquisition function.
         """
-        super().__init__(model=model)
+        super().__init__(model=to_botorch(model) if isinstance(model, Surrogate) else model)
         box = as_domain(bounds).bounds
         self.robust = RobustPosterior.from_model(model, noise, box)  # without pending points
         self.domain = checked_domain(bounds, self.robust.dimension)
@@ -130,7 +132,7 @@ class NoisyInputEntropySearch(RobustAcquisition):
         """NES for a fitted single-output SingleTaskGP.
 
         Args:
-            model: The fitted model of f.
+            model: The fitted model of f, or a surrogate.
             noise: The law of xi, in the raw units of x.
             bounds: 2 x d, the box in which g is maximised, in raw units; or a Domain.
             num_max_values: K, how many values of g* to average over (paper: 1).

@@ -3,13 +3,12 @@
 from dataclasses import dataclass
 from typing import NamedTuple, Unpack
 
-from botorch.models import SingleTaskGP
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.acquisition.argmax import MaximizeInfo
-from meseta.gp.fit import FitInfo, Hyperparameters, check_data, fit_surrogate
+from meseta.gp.fit import FitInfo, check_data, fit_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.integrations.botorch.acquisition import RobustAcquisition
 from meseta.noise import NoiseLaw
@@ -22,7 +21,7 @@ from meseta.space.domain import Domain, checked_domain
 class IterationInfo(NamedTuple):
     """Everything behind a suggestion. A method without a model (sobol) has only None here."""
 
-    model: SingleTaskGP | None = None
+    model: object = None  # a surrogate, or the one that was given
     fit: FitInfo | None = None
     acquisition: RobustAcquisition | None = None
     smoothing_error: float | None = None  # of covariances of g, over the prior variance
@@ -36,8 +35,7 @@ def suggest(
     noise: NoiseLaw,
     *,
     X_pending: Tensor | None = None,
-    previous: Hyperparameters | None = None,
-    fitted: tuple[SingleTaskGP, FitInfo | None] | None = None,
+    fitted: tuple[object, FitInfo | None] | None = None,
     **settings: Unpack[StepKeywords],
 ) -> tuple[Float[Tensor, " d"], IterationInfo]:
     """The point that a method would evaluate next, given y = f(X) + noise; all in raw units.
@@ -50,10 +48,8 @@ def suggest(
         bounds: The box, (2, d); or a Domain, where parts of it are discrete.
         noise: The law of xi.
         X_pending: Points under evaluation, (p, d).
-        previous: Hyper-parameters of an earlier iteration (`info.fit.hyperparameters`), from
-            which the fit starts.
-        fitted: What `fit_surrogate` returned for these data, or a model of your own and None; if
-            given, nothing is fitted.
+        fitted: What `fit_surrogate` returned for these data, or a BoTorch model of your own and
+            None; if given, nothing is fitted.
         settings: method, options, kernel, prior, noise_variance and seed, see `meseta.Settings`.
             The seed is that of a whole run: each iteration draws from a stream of its own.
     """
@@ -73,7 +69,6 @@ def suggest(
             kernel=chosen.kernel,
             prior=chosen.prior,
             noise_variance=chosen.noise_variance,
-            previous=previous,
         )
     model, fit = fitted
     stream = stream_of(seed, number)

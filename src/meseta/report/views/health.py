@@ -46,7 +46,7 @@ def _fit(subject: Subject) -> Iterator[Finding]:
         for message in info.messages:
             yield Finding("warning", "fit", message)
     else:
-        yield Finding("fine", "fit", f"the fit converged in {info.iterations} steps")
+        yield Finding("fine", "fit", "the fit converged")
     if (num := len(subject.optimizer.fitted.core.y)) > info.num_fitted:
         yield Finding(
             "note",
