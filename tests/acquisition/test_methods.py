@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from gp_models import normal, tensor, uniform, unit_box
+from gradients import slope_errors
 from hostile_states import STATES
 from meseta import Independent, Normal, Uniform
 from meseta.acquisition import methods
@@ -54,9 +55,8 @@ def acquisition(name, d, **options):
     return RobustAcquisition(fit(d)[0], LAWS[d], unit_box(d), prepare, **options)
 
 
-def test_the_names_are_those_of_the_paper_and_two_more():
-    paper = {"nes-ep", "nes-rs", "uu-ei", "uu-ucb", "uu-mes", "unscented-ei", "ei"}
-    assert set(NAMES) == paper | {"rkg", "sobol"}
+def test_the_methods_of_the_paper_are_there_and_the_default_is_known():
+    assert {"nes-ep", "nes-rs", "uu-ei", "uu-ucb", "uu-mes", "unscented-ei", "ei"} < set(NAMES)
     assert methods.DEFAULT_METHOD in NAMES
 
 
@@ -88,13 +88,7 @@ def test_values_and_gradients(name, d):
     assert acq(x[:0]).shape == (0,)
     (gradient,) = torch.autograd.grad(values.sum(), x)
     direction = normal(7, 1, d, seed=12)
-    step = 1e-5
-    with torch.no_grad():
-        slope = (acq(x + step * direction) - acq(x - step * direction)) / (2 * step)
-    error = ((gradient * direction).sum((-1, -2)) - slope).abs()
-    # the samples of nes-rs are binned and the lines of rkg change: continuous, with kinks
-    tolerance = 0.2 if name == "nes-rs" else 1e-3
-    assert (error / (1e-2 + slope.abs())).median() < tolerance
+    assert slope_errors(acq, x, gradient, direction, 1e-2).max() < 1e-3
 
 
 @pytest.mark.parametrize("name", WITH_MODEL)

@@ -165,8 +165,3 @@ def test_the_demo_runs_and_draws_its_picture(tmp_path, capsys):
     runpy.run_path(str(ROOT / "examples" / "needle_and_plateau.py"))["main"](picture)
     assert picture.stat().st_size > 10_000
     assert "robust optimum" in capsys.readouterr().out
-
-
-def test_the_twin_is_short_enough_to_be_read():
-    lines = (ROOT / "src" / "meseta" / "nes_plain.py").read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 250
