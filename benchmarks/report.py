@@ -15,7 +15,7 @@ import torch
 import meseta
 from meseta.report import page
 from meseta.report.views.report import report
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 torch.set_num_threads(1)
 CASES = ("50,2", "300,6")

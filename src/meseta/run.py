@@ -19,7 +19,7 @@ from meseta.optimizer.record import Recommendation, Trial
 from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
 from meseta.problems import Problem
 from meseta.report.views.report import Report, report
-from meseta.report.views.terms import Words, read_terms
+from meseta.report.views.wording import Words, read_terms
 from meseta.space.space import Design, Ranges, Space
 
 Objective = Callable[[dict[str, Any]], object]

@@ -19,8 +19,8 @@ from meseta.report.views.estimate import BAND, Estimate
 from meseta.report.views.landscape import Landscape
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.search import Progress, Search
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerances
+from meseta.report.views.wording import Terms
 from plot_made_up import (
     ANGLE,
     LAYERS,

@@ -9,7 +9,7 @@ import pytest
 import meseta
 from command_line import typed
 from meseta.integrations.optuna import recommend
-from meseta.report.views.terms import Terms, read_terms
+from meseta.report.views.wording import Terms, read_terms
 
 NOISE = {"x": meseta.Normal(0.1)}
 

@@ -19,8 +19,8 @@ from meseta.report.views.outcomes import LEVELS, outcomes
 from meseta.report.views.report import report
 from meseta.report.views.search import leave_one_out, progress, search
 from meseta.report.views.subject import Subject
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import tolerances
+from meseta.report.views.wording import Terms
 
 NOISE = {"x": meseta.Normal(0.08), "y": meseta.Uniform(0.1)}
 

@@ -12,8 +12,8 @@ from meseta.report.views.next_point import NextPoint
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.report.views.report import Report
 from meseta.report.views.search import LeaveOneOut, Progress, Search
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import FACTORS, Tolerance, Tolerances
+from meseta.report.views.wording import Terms
 
 TERMS = Terms(
     title="Gripper",

@@ -19,8 +19,8 @@ from meseta.report.views.next_point import NextPoint
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.report.views.report import Report
 from meseta.report.views.search import Deviation, LeaveOneOut, Progress, Search
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import FACTORS, Tolerance, Tolerances
+from meseta.report.views.wording import Terms
 
 EVIL = (
     "<script>window.hacked = 1</script>",

@@ -28,7 +28,7 @@ from meseta.optimizer.settings import Keywords, Settings
 from meseta.report.views.landscape import slice_along
 from meseta.report.views.search import progress
 from meseta.report.views.subject import Subject
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 PREFIX = "meseta"
 

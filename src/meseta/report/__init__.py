@@ -11,7 +11,7 @@ from typing import Unpack
 
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.report.views.report import Report, report
-from meseta.report.views.terms import Words, read_terms
+from meseta.report.views.wording import Words, read_terms
 
 __all__ = ["Page", "for_optimizer"]
 

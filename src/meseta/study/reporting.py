@@ -8,7 +8,7 @@ from typing import Any
 from meseta.integrations.optuna.study_report import study_report
 from meseta.report import page
 from meseta.report.views.report import Report
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 from meseta.study.database import database_file
 from meseta.study.ledger import Ledger
 

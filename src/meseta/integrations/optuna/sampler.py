@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from meseta.optimizer.ask_tell import Optimizer
     from meseta.optimizer.settings import Keywords, Settings
     from meseta.report import Page
-    from meseta.report.views.terms import Words
+    from meseta.report.views.wording import Words
 
     class ReportKeywords(Keywords, Words, total=False):
         """The settings, and the words of a report."""
@@ -201,7 +201,7 @@ def report(
     from meseta.integrations.optuna.study_report import study_report
     from meseta.integrations.optuna.study_settings import study_settings
     from meseta.report import Page
-    from meseta.report.views.terms import Words, read_terms
+    from meseta.report.views.wording import Words, read_terms
 
     words = {name: said for name, said in keywords.items() if name in Words.__annotations__}
     others = {name: said for name, said in keywords.items() if name not in words}

@@ -15,7 +15,7 @@ from meseta.optimizer.settings import Settings
 from meseta.report.views.health import Finding
 from meseta.report.views.report import Report, nothing_yet, report
 from meseta.report.views.subject import Subject
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 STATES: dict[TrialState, State] = {
     TrialState.COMPLETE: "complete",

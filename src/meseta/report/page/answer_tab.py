@@ -17,7 +17,7 @@ from meseta.report.views.answer import Answer
 from meseta.report.views.estimate import Estimate, nominal_value, robust_value
 from meseta.report.views.outcomes import LEVELS, OutcomesOfBoth
 from meseta.report.views.report import Report
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 
 def answer_tab(report: Report, answer: Answer) -> Markup:

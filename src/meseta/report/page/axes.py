@@ -7,7 +7,7 @@ from typing import Any
 from meseta.report.page.labels import label, parameter_title
 from meseta.report.views.axis import Axis
 from meseta.report.views.report import Report
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 from meseta.space.parameter import Value
 
 

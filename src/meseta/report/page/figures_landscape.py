@@ -16,7 +16,7 @@ from meseta.report.views.axis import Axis
 from meseta.report.views.estimate import BAND, Estimate
 from meseta.report.views.landscape import Map, PlottedTrial, Slice
 from meseta.report.views.next_point import NextPoint
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 from meseta.space.parameter import Value
 
 ROBUST_VALUE, NOMINAL_VALUE = "robust value (g)", "nominal value (f)"

@@ -8,7 +8,7 @@ from meseta.report.page.theme import LIGHT, translucent
 from meseta.report.page.traces import OF_F, OF_G, Look
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 
 def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:

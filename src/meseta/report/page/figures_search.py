@@ -14,7 +14,7 @@ from meseta.report.page.traces import OF_G, add_band
 from meseta.report.views.axis import Axis
 from meseta.report.views.estimate import BAND
 from meseta.report.views.search import LeaveOneOut, Progress
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 MOST_NAMED = 6  # parameters in a hover label
 

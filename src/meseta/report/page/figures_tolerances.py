@@ -11,8 +11,8 @@ from meseta.report.page.theme import DASHES, LIGHT, SYMBOLS
 from meseta.report.page.traces import OF_F, OF_G, Look, add_band
 from meseta.report.views.axis import Axis
 from meseta.report.views.estimate import BAND
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerance
+from meseta.report.views.wording import Terms
 
 MOST_LINES = 6  # tolerances with a line of their own; there are no more colours
 MOST_BANDS = 3  # lines with bands; more bands would hide each other

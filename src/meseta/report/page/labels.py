@@ -3,7 +3,7 @@
 import html
 
 from meseta.report.page.numbers import setting
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 from meseta.space.parameter import Value
 
 LONGEST = 32  # characters of a label; longer ones would leave no room for the plot

@@ -6,7 +6,7 @@ from meseta.report.page.markup import Markup, element, together
 from meseta.report.page.numbers import number, setting
 from meseta.report.views.landscape import Landscape, Map, Slice
 from meseta.report.views.report import Report
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 
 def landscape_tab(report: Report) -> Markup:

@@ -19,7 +19,7 @@ from meseta.report.views.health import Finding
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.report import Report
 from meseta.report.views.search import Deviation, LeaveOneOut, Progress
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 MOST_ROWS = 200  # longer tables of trials are closed at first
 LARGER, SMALLER = 1.5, 0.67  # ratios of observed to assumed noise that count as different

@@ -4,7 +4,7 @@ from meseta.report.page.numbers import estimate, setting
 from meseta.report.views.answer import Answer
 from meseta.report.views.estimate import Estimate, robust_value
 from meseta.report.views.report import Report
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 MOST_SETTINGS = 4  # parameters in a sentence; the table shows all
 

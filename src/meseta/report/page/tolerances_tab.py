@@ -21,8 +21,8 @@ from meseta.report.page.numbers import (
     with_unit,
 )
 from meseta.report.views.report import Report
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerance, Tolerances
+from meseta.report.views.wording import Terms
 
 
 def tolerances_tab(report: Report) -> Markup:

@@ -9,7 +9,7 @@ from meseta.report.plot.labels import UNNAMED, entry, of_value, percent
 from meseta.report.plot.sheet import Entries, own_axes, set_legend
 from meseta.report.plot.style import INK, WIDTH, F, G
 from meseta.report.views.outcomes import Outcomes, OutcomesOfBoth
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 LEAST_SHARE = 0.0005  # smaller ones would be shown as 0.0 %
 

@@ -2,7 +2,7 @@
 
 from matplotlib import rcParams
 
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 from meseta.space.parameter import Value
 
 # Mathematics that both Matplotlib and TeX can set.

@@ -19,7 +19,7 @@ from meseta.report.plot.sheet import (
 from meseta.report.plot.style import COLOURS, F, G, draw_data, draw_optimum
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.landscape import Map
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 LINES = 9  # contour lines, at most
 

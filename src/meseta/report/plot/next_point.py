@@ -8,7 +8,7 @@ from meseta.report.plot.sheet import Entries, own_axes, set_legend
 from meseta.report.plot.style import FAINT, INK, WIDTH
 from meseta.report.views.axis import Axis
 from meseta.report.views.next_point import NextPoint
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 
 def acquisition(view: NextPoint, terms: Terms = UNNAMED, ax: Axes | None = None) -> Axes:

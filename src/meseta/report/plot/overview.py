@@ -8,7 +8,7 @@ from meseta.report.plot.slices import draw_slice
 from meseta.report.views.landscape import Landscape, Slice
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.report import Report
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 
 def landscape(view: Landscape | Report, terms: Terms | None = None) -> Sheet:

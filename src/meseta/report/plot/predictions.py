@@ -10,7 +10,7 @@ from meseta.report.plot.labels import UNNAMED, named, percent, plain
 from meseta.report.plot.sheet import Entries, own_axes, set_legend, small_type
 from meseta.report.plot.style import FAINT, INK, F, G
 from meseta.report.views.search import LeaveOneOut
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 
 def leave_one_out(view: LeaveOneOut, terms: Terms = UNNAMED, ax: Axes | None = None) -> Axes:

@@ -8,7 +8,7 @@ from meseta.report.plot.scale import whole_numbers
 from meseta.report.plot.sheet import own_axes, set_legend
 from meseta.report.plot.style import G, draw_band
 from meseta.report.views.search import Progress
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 
 def progress(

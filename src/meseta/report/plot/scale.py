@@ -9,7 +9,7 @@ from matplotlib.ticker import Locator, MaxNLocator
 
 from meseta.report.plot.labels import of_choice, of_parameter
 from meseta.report.views.axis import Axis
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 from meseta.space.parameter import Value
 
 SIDE = 0.03  # margin left and right of a range, as a share of the width: half a mark

@@ -15,7 +15,7 @@ from meseta.report.plot.style import COLOURS, INK
 from meseta.report.views.axis import Axis
 from meseta.report.views.report import Report
 from meseta.report.views.search import Search
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 STATES = {"failed": "x", "pending": "o"}  # states without a value, and their marks
 FOOT = 0.04  # their position, as a share of the height

@@ -22,7 +22,7 @@ from meseta.report.plot.style import (
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import BAND
 from meseta.report.views.landscape import Slice
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 ASIDE = 0.13  # share of the distance between choices: f is left of its label, g right
 

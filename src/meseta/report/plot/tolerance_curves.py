@@ -7,8 +7,8 @@ from meseta.report.plot.labels import UNNAMED, entry, named, plain
 from meseta.report.plot.sheet import PAGE, Entries, Sheet, new_sheet, set_legend
 from meseta.report.plot.style import FAINT, INK, SERIES, Look, draw_band
 from meseta.report.views.estimate import BAND
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerance, Tolerances
+from meseta.report.views.wording import Terms
 
 OTHER = Look(FAINT, "-", "", 0.0)  # the look of the least important ones
 

@@ -3,7 +3,7 @@
 from meseta.noise import Joint, NoiseLaw, Normal, Placed, Substituted
 from meseta.noise.words import law_in_words
 from meseta.report.views.subject import Subject
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 __all__ = ["law_in_words", "noise_in_words", "part_in_words"]
 

@@ -9,7 +9,7 @@ from torch import Tensor
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import SampledEstimate
 from meseta.report.views.subject import Subject
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 DRAWS = 2000  # samples of the noise

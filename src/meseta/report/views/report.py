@@ -11,8 +11,8 @@ from meseta.report.views.noise_in_words import noise_in_words
 from meseta.report.views.outcomes import OutcomesOfBoth, outcomes
 from meseta.report.views.search import Search, search
 from meseta.report.views.subject import Subject
-from meseta.report.views.terms import Terms
 from meseta.report.views.tolerances import Tolerances, tolerances
+from meseta.report.views.wording import Terms
 
 
 @dataclass(frozen=True)

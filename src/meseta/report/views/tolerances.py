@@ -17,7 +17,7 @@ from meseta.report.views.estimate import Estimate, SampledEstimate
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
 from meseta.report.views.outcomes import DRAWS, central
 from meseta.report.views.subject import Subject
-from meseta.report.views.terms import Terms
+from meseta.report.views.wording import Terms
 from meseta.space.parameter import Categorical
 from meseta.space.space import Design
 
