@@ -105,6 +105,6 @@ def test_one_dimension_and_repeated_columns_are_fitted_too(kernel):
 
 def test_an_unknown_kernel_is_refused_with_the_known_ones():
     X, y = data()
-    says = r"no kernel 'matern' \(did you mean 'matern\d2'\?\), only 'se', 'matern52', 'matern32'"
+    says = r"no kernel 'matern' \(did you mean 'matern\d2'\?\), only 'auto', 'se', 'matern52'"
     with pytest.raises((TypeError, ValueError), match=says):
         fit_surrogate(X, y, unit_box(2), kernel="matern")

@@ -57,7 +57,7 @@ def test_the_original_keeps_its_own_trials():
 def test_a_model_of_the_same_values_is_not_fitted_again(monkeypatch):
     before = interrupted()
     before.recommend()
-    monkeypatch.setattr("meseta.optimizer.ask_tell.fit_surrogate", None)
+    monkeypatch.setattr("meseta.optimizer.ask_tell.fit_surrogates", None)
     again = before.with_trials(before.trials[:-1])  # without the pending one
     assert again.recommend() == before.recommend()
 

@@ -66,7 +66,7 @@ def test_keywords_count_more_than_settings():
     ("settings", "expected"),
     [
         ({"direction": "up"}, "no direction 'up', only 'maximize', 'minimize'"),
-        ({"kernel": "matern"}, "no kernel 'matern'.*only 'se', 'matern52', 'matern32'"),
+        ({"kernel": "matern"}, "no kernel 'matern'.*only 'auto', 'se', 'matern52', 'matern32'"),
         ({"kernel": ["se"]}, "no kernel"),
         ({"prior": "flat"}, "no prior 'flat'.*only 'default', 'paper'"),
         ({"noise": 0.1}, r"write Normal\(0.1\)"),

@@ -2,12 +2,14 @@
 
 import math
 
+import numpy as np
 import optuna
 import pytest
 import torch
 
 import meseta
 from meseta.gp.joint import condition
+from meseta.gp.mixture import Mixture
 from meseta.integrations.botorch import to_botorch
 from meseta.integrations.optuna.study_report import study_report
 from meseta.noise.perturbed import perturbed
@@ -62,12 +64,17 @@ def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
     assert made.price.mean >= -1e-6
     # of f by BoTorch, of g by averaging paths over draws of the noise
     x = torch.cat([subject.x_nominal, subject.x_robust])
-    of_f = (
-        to_botorch(subject.optimizer.fitted.surrogate)
-        .posterior(x)
-        .distribution.covariance_matrix.detach()
-    )
-    sd = float((of_f[0, 0] + of_f[1, 1] - 2 * of_f[0, 1]).sqrt())
+    means, variances = [], []
+    for surrogate in subject.optimizer.fitted.fit.surrogates:
+        of_f = to_botorch(surrogate).posterior(x)
+        a, b = of_f.mean.flatten().tolist()
+        means.append(a - b)
+        of_f = of_f.distribution.covariance_matrix.detach()
+        variances.append(float(of_f[0, 0] + of_f[1, 1] - 2 * of_f[0, 1]))
+    weights = np.array(subject.optimizer.fitted.fit.weights)
+    within, mean = weights @ variances, weights @ means
+    sd = math.sqrt(within + weights @ (np.array(means) - mean) ** 2)
+    assert made.price.mean == pytest.approx(mean, abs=1e-6)
     assert made.price.std == pytest.approx(sd, rel=1e-3)
     means = [
         subject.f_paths(perturbed(subject.law, row.expand(4000, -1), subject.generator(9))).mean(-1)
@@ -208,19 +215,24 @@ def test_the_acquisition_is_that_of_the_next_point_and_asking_disturbs_nothing()
 
 def test_leave_one_out_is_what_the_model_says_without_each_value(subject):
     made = leave_one_out(subject)
-    core, units = subject.optimizer.posterior.core, subject.optimizer.posterior.units
+    mixture, units = subject.optimizer.posterior.mixture, subject.optimizer.posterior.units
+    assert len(mixture.parts) > 1
     for i in (0, 5, 15):
-        rest = [j for j in range(len(core.y)) if j != i]
-        without = condition(
-            core.kernel,
-            core.mean,
-            core.X[rest],
-            core.y[rest],
-            core.noise_variance[rest],
-            core.new_noise_variance,
-        )
-        at = without.moments(core.X[[i]])
-        sd = float((at.v_f + core.noise_variance[i]).sqrt() * units.y_scale)
+        parts, extra = [], 0.0
+        for core, weight in zip(mixture.parts, mixture.weights, strict=True):
+            rest = [j for j in range(len(core.y)) if j != i]
+            without = condition(
+                core.kernel,
+                core.mean,
+                core.X[rest],
+                core.y[rest],
+                core.noise_variance[rest],
+                core.new_noise_variance,
+            )
+            parts.append(without)
+            extra += weight * float(core.noise_variance[i])
+        at = Mixture(tuple(parts), mixture.weights).moments(core.X[[i]])
+        sd = float((at.v_f + extra).sqrt() * units.y_scale)
         assert made.predicted[i].mean == pytest.approx(float(units.y_to_raw(at.m_f)), abs=1e-6)
         assert made.predicted[i].std == pytest.approx(sd, rel=1e-5)
     inside = [e.low <= o <= e.high for o, e in zip(made.observed, made.predicted, strict=True)]

@@ -9,7 +9,7 @@ import pytest
 import meseta
 from command_line import typed
 from gp_models import uniform, unit_box
-from meseta.gp.fit import KernelName
+from meseta.gp.fit import AUTO, KernelName
 from meseta.integrations.botorch import suggest
 from meseta.integrations.dashboard import show_robust
 from meseta.integrations.optuna import RobustSampler, recommend, report
@@ -38,7 +38,7 @@ def shapes(optimizer):
 
 
 def test_these_are_all():
-    assert KernelName.__args__ == KERNELS
+    assert set(KernelName.__args__) == {*KERNELS, "auto"} == {*AUTO, "auto"}
 
 
 @every_kernel

@@ -19,8 +19,8 @@ from meseta.acquisition.prepared import Prepare, Prepared
 from meseta.acquisition.rejection import RejectionOptions, prepare_rejection
 from meseta.acquisition.unscented import UnscentedOptions, prepare_unscented_ei, unscented_mean
 from meseta.boundary import read_count, read_number, unknown
-from meseta.gp.incumbent import Mean
 from meseta.gp.joint import JointPosterior
+from meseta.gp.mixture import Mean
 
 DEFAULT_METHOD = "rkg"
 

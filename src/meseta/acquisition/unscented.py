@@ -14,8 +14,9 @@ from meseta.acquisition.improvement import (
     around,
     prepare_ei_of_f,
 )
-from meseta.gp.incumbent import Mean, maximize_mean
+from meseta.gp.incumbent import maximize_mean
 from meseta.gp.joint import JointPosterior
+from meseta.gp.mixture import Mean
 from meseta.kernels import SmoothedKernel
 from meseta.space.domain import Box
 

@@ -1,7 +1,7 @@
 """Fitting the surrogate of f: normalised inputs, standardised outcomes, MAP hyper-parameters."""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -20,7 +20,8 @@ from meseta.noise import NoiseLaw
 from meseta.space.domain import checked_bounds
 
 Prior = Literal["default", "paper"]
-KernelName = Literal["se", "matern52", "matern32"]
+KernelName = Literal["auto", "se", "matern52", "matern32"]
+AUTO = ("se", "matern52", "matern32")  # what "auto" weighs against each other
 
 # Lengthscales are shares of the box, variances shares of the variance of y. Each prior is given by
 # its mode and by the standard deviation of the logarithm; docs/design.md says what was compared.
@@ -46,16 +47,28 @@ MOST_STEPS = 200
 # A fit that ends with a larger slope of the log posterior has not converged. It usually ends at
 # 1e-3 or less; 0.1 nats for an e-fold of a lengthscale change no suggestion.
 STEEP = 0.1
+# Models whose evidence is this many nats below that of the best are left out of a mixture.
+NEGLIGIBLE = 4.0
+STEP = 1e-3  # for the curvature of the log posterior, in logs of hyper-parameters
 
 
 class FitInfo(NamedTuple):
     """How the fit went."""
 
-    log_posterior: float  # of the hyper-parameters, in nats
+    weights: dict[str, float]  # of the kernels in the mixture, the heaviest first
+    log_posterior: float  # of the hyper-parameters of the heaviest, in nats
     evaluations: int  # of the log posterior, from all starts together
     num_fitted: int  # values that the hyper-parameters were fitted to; the model has them all
     slope: float  # the largest left, of log_posterior along the log of a hyper-parameter
     messages: tuple[str, ...]  # what was repaired
+
+
+class Fit(NamedTuple):
+    """Surrogates of the same data, and the weight of each; the heaviest first."""
+
+    surrogates: tuple[Surrogate, ...]
+    weights: tuple[float, ...]
+    info: FitInfo
 
 
 def fit_surrogate(
@@ -64,21 +77,38 @@ def fit_surrogate(
     bounds: Tensor,
     noise: NoiseLaw | None = None,
     *,
-    kernel: KernelName = "se",
+    kernel: KernelName = "auto",
     prior: Prior = "default",
     noise_variance: float | None = None,
 ) -> tuple[Surrogate, FitInfo]:
-    """A Gaussian process with its hyper-parameters at their MAP values.
+    """The heaviest of the surrogates of `fit_surrogates`, which says what the arguments are."""
+    options = {"kernel": kernel, "prior": prior, "noise_variance": noise_variance}
+    fit = fit_surrogates(X, y, bounds, noise, **options)  # type: ignore[arg-type]
+    return fit.surrogates[0], fit.info
 
-    The same data give the same model: it is the best that several starts lead to.
+
+def fit_surrogates(
+    X: Tensor,
+    y: Tensor,
+    bounds: Tensor,
+    noise: NoiseLaw | None = None,
+    *,
+    kernel: KernelName = "auto",
+    prior: Prior = "default",
+    noise_variance: float | None = None,
+) -> Fit:
+    """Gaussian processes with their hyper-parameters at their MAP values.
+
+    The same data give the same models: each is the best that several starts lead to. Their weights
+    are their shares of the evidence, by Laplace's method.
 
     Args:
         X: Where f was evaluated, raw, (n, d).
         y: What came out, raw, (n,).
         bounds: The box that the inputs are normalised with, (2, d).
         noise: The input noise; the prior "paper" relates the lengthscales to it.
-        kernel: "se" (squared exponential), or "matern52" or "matern32": the product of Matern
-            kernels of each dimension.
+        kernel: "se" (squared exponential), "matern52" or "matern32" (the product of Matern kernels
+            of each dimension), or "auto": a mixture of these, as far as the data leave it open.
         prior: "default" (weak, scaled with the dimension), or "paper": LogNormal(log sd, 0.07)
             around the input noise's standard deviation, as in the paper's published runs.
         noise_variance: The variance of the observations, raw; None: inferred.
@@ -103,23 +133,36 @@ def fit_surrogate(
         )
     log_prior = _log_prior(X.shape[1], bounds, noise, prior, given is None)
 
-    def part(num: int) -> LogPosterior:
-        chosen = thinned(Z, num)
-        fixed = None if given is None else max(given, LEAST_GIVEN)
-        return LogPosterior(Z[chosen].numpy(), t[chosen].numpy(), SHAPES[kernel], log_prior, fixed)
+    fixed = None if given is None else max(given, LEAST_GIVEN)
 
-    reached, posterior, evaluations = _best_fit(part)
-    if reached.value == LOWEST:
-        raise ValueError(
-            "the covariance of the data has no Cholesky factor with any hyper-parameters; give a "
-            "larger noise_variance, or leave it out to have it inferred"
-        )
-    if reached.slope > STEEP:
-        messages.append(f"the fit has not converged: it ended at a slope of {reached.slope:.1g}")
-    info = FitInfo(reached.value, evaluations, len(posterior.y), reached.slope, tuple(messages))
-    return _surrogate(
-        Z, t, units, kernel, reached.theta, posterior.mean(reached.theta), given
-    ), info
+    def posterior(name: str, num: int) -> LogPosterior:
+        chosen = thinned(Z, num)
+        return LogPosterior(Z[chosen].numpy(), t[chosen].numpy(), SHAPES[name], log_prior, fixed)
+
+    compared = min(MOST_COMPARED, MOST_FITTED)
+    names = AUTO if kernel == "auto" else (kernel,)
+    hills = {name: _highest(posterior(name, compared)) for name in names}
+    evaluations = sum(hill.evaluations for hill in hills.values())
+    weights = _weights({name: _evidence(posterior(name, compared), hills[name]) for name in hills})
+    surrogates, ends = [], []
+    for name in weights:
+        whole, end = posterior(name, MOST_FITTED), hills[name]
+        if len(whole.y) > compared:
+            end = _climb(whole, end.theta)
+            evaluations += end.evaluations
+        if end.value == LOWEST:
+            raise ValueError(
+                "the covariance of the data has no Cholesky factor with any hyper-parameters; "
+                "give a larger noise_variance, or leave it out to have it inferred"
+            )
+        surrogates.append(_surrogate(Z, t, units, name, end.theta, whole.mean(end.theta), given))
+        ends.append(end)
+    slope = max(end.slope for end in ends)
+    if slope > STEEP:
+        messages.append(f"the fit has not converged: it ended at a slope of {slope:.1g}")
+    num_fitted = min(len(y), MOST_FITTED)
+    info = FitInfo(weights, ends[0].value, evaluations, num_fitted, slope, tuple(messages))
+    return Fit(tuple(surrogates), tuple(weights.values()), info)
 
 
 class _Reached(NamedTuple):
@@ -131,12 +174,8 @@ class _Reached(NamedTuple):
     evaluations: int
 
 
-def _best_fit(part: Callable[[int], LogPosterior]) -> tuple[_Reached, LogPosterior, int]:
-    """The highest of the hills that the starts lead to, judged by its value alone.
-
-    Of many values some compare the starts, and the best goes on with more.
-    """
-    posterior = part(min(MOST_COMPARED, MOST_FITTED))
+def _highest(posterior: LogPosterior) -> _Reached:
+    """The highest of the hills that the starts lead to, judged by its value alone."""
     uneven = [(posterior(start)[0], start) for start in _uneven_starts(posterior)]
     uneven.sort(key=lambda pair: -pair[0])  # stable: the first of equals
     starts = [_even_start(posterior, *each) for each in STARTS]
@@ -144,11 +183,33 @@ def _best_fit(part: Callable[[int], LogPosterior]) -> tuple[_Reached, LogPosteri
     climbs = [_climb(posterior, start) for start in starts]
     evaluations = len(uneven) + sum(climb.evaluations for climb in climbs)
     best = max(climbs, key=lambda climb: climb.value)
-    larger = part(MOST_FITTED)
-    if len(larger.y) > len(posterior.y):
-        posterior, best = larger, _climb(larger, best.theta)
-        evaluations += best.evaluations
-    return best, posterior, evaluations
+    return best._replace(evaluations=evaluations)
+
+
+def _evidence(posterior: LogPosterior, hill: _Reached) -> float:
+    """log p(y) by Laplace's method: the volume of a Gaussian with the curvature of the hill.
+
+    No direction is wider than the widest prior, where the hill is flat or bent by a bound.
+    """
+    num = len(hill.theta)
+    curvature = np.zeros((num, num))
+    for i, shift in enumerate(STEP * np.eye(num)):
+        rise = posterior(hill.theta - shift)[1] - posterior(hill.theta + shift)[1]
+        curvature[i] = rise / (2 * STEP)
+    widths = np.linalg.eigvalsh((curvature + curvature.T) / 2)
+    least = 1 / posterior.prior.spread.max() ** 2
+    return hill.value - float(np.log(np.maximum(widths, least) / (2 * math.pi)).sum()) / 2
+
+
+def _weights(evidence: dict[str, float]) -> dict[str, float]:
+    """Shares of the evidence, the heaviest first, without negligible ones."""
+    best = max(evidence.values())
+    shares = {
+        name: math.exp(value - best)
+        for name, value in sorted(evidence.items(), key=lambda item: -item[1])
+        if value >= best - NEGLIGIBLE
+    }
+    return {name: share / sum(shares.values()) for name, share in shares.items()}
 
 
 def _even_start(posterior: LogPosterior, share: float, noise_variance: float) -> Theta:
@@ -209,7 +270,7 @@ def _surrogate(
     X: Float[Tensor, "n d"],
     y: Float[Tensor, " n"],
     units: Units,
-    kernel: KernelName,
+    kernel: str,
     theta: Theta,
     mean: float,
     given: float | None,

@@ -1,6 +1,5 @@
 """The incumbent: where the mean of the posterior is highest."""
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
@@ -9,14 +8,12 @@ from torch import Tensor
 
 from meseta.gp.blocks import in_blocks
 from meseta.gp.joint import JointPosterior
+from meseta.gp.mixture import Mean
 from meseta.gp.surrogate import Units
 from meseta.space.domain import Box, as_domain
 
 SWEEP = 1024
 STARTS = 8
-
-# Of f, of g, or of another average of f: (m, d) -> (m,).
-Mean = Callable[[Tensor], Tensor]
 
 
 class Incumbent(NamedTuple):

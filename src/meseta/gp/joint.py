@@ -125,6 +125,15 @@ class JointPosterior:
         a_x, a_z = self.whiten(self.kernel.k_f(x, self.X)), self.whiten(self.kernel.k_f(z, self.X))
         return self.kernel.k_f(x, z) - a_x @ a_z.mT
 
+    def leave_one_out(self) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
+        """Mean and variance of each value given all others, with the same hyper-parameters.
+
+        y_i - alpha_i / [K^-1]_ii and 1 / [K^-1]_ii [Rasmussen and Williams 2006, Eq. 5.12].
+        """
+        same = torch.eye(len(self.y), dtype=self.y.dtype)
+        precision = torch.linalg.solve_triangular(self.L, same, upper=False).square().sum(0)
+        return self.y - self.alpha / precision, 1 / precision
+
     def with_observations(
         self, x: Float[Tensor, "p d"], y: Float[Tensor, " p"] | None = None
     ) -> "JointPosterior":

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.joint import JointMoments, JointPosterior, condition
+from meseta.gp.mixture import Mixture
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.kernels import smooth
 from meseta.kernels.smoothed import NOTICEABLE, REFUSED
@@ -17,7 +18,7 @@ from meseta.space.domain import checked_bounds
 
 
 class Gaussian(NamedTuple):
-    """A joint Gaussian of several values."""
+    """Mean and covariance of several values."""
 
     mean: Float[Tensor, " m"]
     covariance: Float[Tensor, "m m"]
@@ -27,13 +28,18 @@ class Gaussian(NamedTuple):
 class RobustPosterior:
     """What a fitted model of f says about f and about the robust objective g.
 
-    `core` is the same posterior in the units of the model, where all the computation happens;
-    `core.jitter` says what had to be added to the diagonal of the data's covariance, and
-    `core.clamped` which variances were negative by more than rounding.
+    `mixture` is the same in the units of the model, where all the computation happens, and `core`
+    the heaviest of its parts, which methods use. `core.jitter` says what had to be added to the
+    diagonal of the data's covariance, and `core.clamped` which variances were negative by more than
+    rounding.
     """
 
-    core: JointPosterior
+    mixture: Mixture
     units: Units
+
+    @property
+    def core(self) -> JointPosterior:
+        return self.mixture.heaviest
 
     @classmethod
     def from_model(
@@ -55,7 +61,7 @@ class RobustPosterior:
             box = units.x_to_model(checked_bounds(bounds, d))
         law = resolved(noise.in_dimension(d), *units.x_to_raw(box))
         law = in_units(law, units.x_offset, units.x_width)
-        return cls(joint_posterior(surrogate, law, box), units)
+        return cls(Mixture.single(joint_posterior(surrogate, law, box)), units)
 
     @property
     def dimension(self) -> int:
@@ -73,14 +79,14 @@ class RobustPosterior:
 
     def joint(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f(x) and g(x), at each x."""
-        return raw_moments(self.core.moments(self.units.x_to_model(self.checked(x))), self.units)
+        return raw_moments(self.mixture.moments(self.units.x_to_model(self.checked(x))), self.units)
 
     def g(self, x: Float[Tensor, "m d"]) -> Gaussian:
-        """The joint Gaussian of g at all x."""
+        """Mean and covariance of g at all x."""
         x = self.units.x_to_model(self.checked(x))
         return Gaussian(
-            self.units.y_to_raw(self.core.mean_g(x)),
-            self.core.covariance_g(x, x) * self.units.y_scale**2,
+            self.units.y_to_raw(self.mixture.mean_g(x)),
+            self.mixture.covariance_g(x) * self.units.y_scale**2,
         )
 
     def with_observations(
@@ -89,7 +95,7 @@ class RobustPosterior:
         """Given further observations of f too; without `y`, given that they equal their mean."""
         x = self.units.x_to_model(self.checked(x))
         y = None if y is None else self.units.y_to_model(y.double())
-        return RobustPosterior(self.core.with_observations(x, y), self.units)
+        return RobustPosterior(self.mixture.with_observations(x, y), self.units)
 
     def checked(self, x: Tensor) -> Float[Tensor, "*batch d"]:
         """x in double precision, refused where it does not fit the model."""

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.boundary import SEEDS, read_count, read_value
-from meseta.gp.fit import fit_surrogate
+from meseta.gp.fit import fit_surrogates
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
@@ -132,7 +132,7 @@ class Optimizer:
                     "tell the value of at least one point first"
                 )
             law = self.law
-            surrogate, info = fit_surrogate(
+            fit = fit_surrogates(
                 *self._data(),
                 self.space.cube.bounds,
                 in_cube(law, self.space),
@@ -140,7 +140,7 @@ class Optimizer:
                 prior=self.settings.prior,
                 noise_variance=self.settings.noise_variance,
             )
-            self._fitted = Fitted(self.space, law, surrogate, info)
+            self._fitted = Fitted(self.space, law, fit)
         return self._fitted
 
     @overload
@@ -214,7 +214,7 @@ class Optimizer:
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""
         x = robust_optimum(
-            self.fitted.core,
+            self.fitted.mixture,
             self.space.cube,
             method=self.method,
             options=self.options,
@@ -227,8 +227,8 @@ class Optimizer:
 
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
-        core, held = self.fitted.core, self.environments.typical()
-        return self._valued(nominal_optimum(core, self.space.cube, seed=self.seed, held=held))
+        mixture, held = self.fitted.mixture, self.environments.typical()
+        return self._valued(nominal_optimum(mixture, self.space.cube, seed=self.seed, held=held))
 
     def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
         """What a design becomes in use, n times: to evaluate it as it will be.

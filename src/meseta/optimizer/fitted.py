@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from meseta.gp.fit import FitInfo
+from meseta.gp.fit import Fit, FitInfo
 from meseta.gp.joint import JointPosterior
+from meseta.gp.mixture import Mixture
 from meseta.gp.robust import RobustPosterior, joint_posterior
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.noise import NoiseLaw, in_units
@@ -15,30 +16,45 @@ from meseta.space.space import Space
 class Fitted:
     """What the values told so far say; of -f where f is minimised.
 
-    `law` is that of the noise of all columns, placed on the box of the designs. `surrogate` is
-    over the unit cube.
+    `law` is that of the noise of all columns, placed on the box of the designs. The surrogates of
+    `fit` are over the unit cube.
     """
 
     space: Space
     law: NoiseLaw
-    surrogate: Surrogate
-    info: FitInfo
+    fit: Fit
+
+    @property
+    def info(self) -> FitInfo:
+        return self.fit.info
+
+    @property
+    def surrogate(self) -> Surrogate:
+        """The heaviest one."""
+        return self.fit.surrogates[0]
 
     @cached_property
-    def core(self) -> JointPosterior:
+    def mixture(self) -> Mixture:
         """The posterior of f and g in the unit cube, of standardised values."""
-        return self.core_under(self.law)
+        return self.mixture_under(self.law)
 
-    def core_under(self, law: NoiseLaw) -> JointPosterior:
-        """The same for another noise, in the units of the columns."""
-        return joint_posterior(self.surrogate, in_cube(law, self.space), self.space.cube.bounds)
+    @property
+    def core(self) -> JointPosterior:
+        """The heaviest part of the mixture, which methods use."""
+        return self.mixture.heaviest
+
+    def mixture_under(self, law: NoiseLaw) -> Mixture:
+        """The posterior for another noise, in the units of the columns."""
+        inside, box = in_cube(law, self.space), self.space.cube.bounds
+        parts = tuple(joint_posterior(each, inside, box) for each in self.fit.surrogates)
+        return Mixture(parts, self.fit.weights)
 
     @cached_property
     def posterior(self) -> RobustPosterior:
         """The same as a function of the columns of the space, in the units of y."""
         low, high = self.space.bounds
         y = self.surrogate.units
-        return RobustPosterior(self.core, Units(low, high - low, y.y_offset, y.y_scale))
+        return RobustPosterior(self.mixture, Units(low, high - low, y.y_offset, y.y_scale))
 
 
 def in_cube(law: NoiseLaw, space: Space) -> NoiseLaw:

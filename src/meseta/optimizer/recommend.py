@@ -5,13 +5,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.gp.incumbent import Mean, maximize_mean
-from meseta.gp.joint import JointPosterior
+from meseta.gp.incumbent import maximize_mean
+from meseta.gp.mixture import Mean, Mixture
 from meseta.space.domain import Domain, Held
 
 
 def robust_optimum(
-    posterior: JointPosterior,
+    mixture: Mixture,
     domain: Domain,
     *,
     method: str = methods.DEFAULT_METHOD,
@@ -26,22 +26,23 @@ def robust_optimum(
     no part of the design: there f(x) is looked at.
     """
     settings = methods.checked_options(method, options)
-    belief = methods.get(method).belief(posterior, settings)
-    return _optimum(posterior, domain, belief, seed, held)
+    believed = methods.get(method).belief
+    belief = mixture.mean(lambda part: believed(part, settings))
+    return _optimum(mixture, domain, belief, seed, held)
 
 
 def nominal_optimum(
-    posterior: JointPosterior, domain: Domain, *, seed: int = 0, held: Held | None = None
+    mixture: Mixture, domain: Domain, *, seed: int = 0, held: Held | None = None
 ) -> Float[Tensor, " d"]:
     """The tallest point: argmax of the posterior mean of f, which ignores the input noise."""
-    return _optimum(posterior, domain, posterior.mean_f, seed, held)
+    return _optimum(mixture, domain, mixture.mean_f, seed, held)
 
 
 def _optimum(
-    posterior: JointPosterior, domain: Domain, mean: Mean, seed: int, held: Held | None
+    mixture: Mixture, domain: Domain, mean: Mean, seed: int, held: Held | None
 ) -> Float[Tensor, " d"]:
     generator = torch.Generator().manual_seed(seed)
     if held is None:
-        return domain.snap(maximize_mean(posterior, mean, domain, generator).x)
-    best = maximize_mean(posterior, lambda x: mean(held.put(x)), domain, generator)
+        return domain.snap(maximize_mean(mixture.heaviest, mean, domain, generator).x)
+    best = maximize_mean(mixture.heaviest, lambda x: mean(held.put(x)), domain, generator)
     return held.put(domain.snap(best.x))

@@ -68,9 +68,9 @@ class Settings:
     options: object = None
     """The options of the method, as a dict; None: its defaults."""
 
-    kernel: KernelName = "se"
-    """The kernel of the surrogate, which says how smooth f is: "se" (squared exponential: very
-    smooth), "matern52" (twice differentiable) or "matern32" (once)."""
+    kernel: KernelName = "auto"
+    """How smooth f is: "se" (squared exponential: very smooth), "matern52" (twice differentiable),
+    "matern32" (once), or "auto": a mixture of these, weighted by what the values speak for."""
 
     prior: Prior = "default"
     """The prior of the lengthscales: "default" (weak, scaled with the number of parameters), or

@@ -99,13 +99,13 @@ def recommend(
 ) -> Optimum:
     """Where the method believes the robust optimum to be, see `robust_optimum`."""
     domain = _in_model(posterior, bounds)
-    x = robust_optimum(posterior.core, domain, method=method, options=options, seed=seed)
+    x = robust_optimum(posterior.mixture, domain, method=method, options=options, seed=seed)
     return _valued(posterior, bounds, x)
 
 
 def nominal(posterior: RobustPosterior, bounds: Tensor | Domain, *, seed: int = 0) -> Optimum:
     """The tallest point: argmax of the posterior mean of f, which ignores the input noise."""
-    x = nominal_optimum(posterior.core, _in_model(posterior, bounds), seed=seed)
+    x = nominal_optimum(posterior.mixture, _in_model(posterior, bounds), seed=seed)
     return _valued(posterior, bounds, x)
 
 

@@ -27,14 +27,14 @@ class Answer:
 def answer(subject: Subject) -> Answer:
     """Compares both optima by their joint posterior, in which common errors cancel."""
     x = torch.cat([subject.x_robust, subject.x_nominal])
-    core, moments = subject.optimizer.fitted.core, subject.moments(x)
+    mixture, moments = subject.optimizer.fitted.mixture, subject.moments(x)
     square = subject.units.y_scale**2
     return Answer(
         maximize=subject.sign > 0,
         robust=_to_user(subject, subject.robust),
         nominal=_to_user(subject, subject.nominal),
-        gain=_difference(subject.sign * moments.m_g, core.covariance_g(x, x) * square),
-        price=_difference(subject.sign * moments.m_f.flip(0), core.covariance_f(x, x) * square),
+        gain=_difference(subject.sign * moments.m_g, mixture.covariance_g(x) * square),
+        price=_difference(subject.sign * moments.m_f.flip(0), mixture.covariance_f(x) * square),
     )
 
 

@@ -47,6 +47,13 @@ def _fit(subject: Subject) -> Iterator[Finding]:
             yield Finding("warning", "fit", message)
     else:
         yield Finding("fine", "fit", "the fit converged")
+    shares = ", ".join(f"{name} {100 * share:.0f} %" for name, share in info.weights.items())
+    if len(info.weights) > 1:
+        yield Finding(
+            "fine",
+            "fit",
+            f"the values leave open how smooth f is: a mixture of kernels is used ({shares})",
+        )
     if (num := len(subject.optimizer.fitted.core.y)) > info.num_fitted:
         yield Finding(
             "note",

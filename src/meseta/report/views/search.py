@@ -97,18 +97,13 @@ def progress(subject: Subject, most: int | None = None) -> Progress:
 
 
 def leave_one_out(subject: Subject) -> LeaveOneOut | None:
-    """y_i - alpha_i / [K^-1]_ii and 1 / [K^-1]_ii [Rasmussen and Williams 2006, Eq. 5.12].
-
-    The hyper-parameters are those of all values.
-    """
+    """Each value predicted from all others. The hyper-parameters are those of all values."""
     complete = [trial for trial in subject.optimizer.trials if trial.value is not None]
     if len(complete) < 2:
         return None
-    core, units = subject.optimizer.fitted.core, subject.units
-    same = torch.eye(len(core.y), dtype=torch.double)
-    precision = torch.linalg.solve_triangular(core.L, same, upper=False).square().sum(0)
-    mean = subject.sign * units.y_to_raw(core.y - core.alpha / precision)
-    std = units.y_scale / precision.sqrt()
+    units = subject.units
+    expected, variance = subject.optimizer.fitted.mixture.leave_one_out()
+    mean, std = subject.sign * units.y_to_raw(expected), units.y_scale * variance.sqrt()
     observed = torch.tensor([trial.value for trial in complete], dtype=torch.double)
     error = observed - mean
     total = (observed - observed.mean()).square().sum()

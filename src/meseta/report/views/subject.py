@@ -9,7 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.joint import JointMoments, JointPosterior
+from meseta.gp.joint import JointMoments
+from meseta.gp.mixture import Mixture
 from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.gp.robust import raw_moments
 from meseta.gp.surrogate import Units
@@ -98,9 +99,14 @@ class Subject:
         return params, other.info or SuggestInfo()
 
     @cached_property
-    def paths(self) -> SamplePaths:
-        """Functions that f may be, over the unit cube."""
-        return sample_paths(self.optimizer.fitted.core, PATHS, FEATURES, self.generator(1))
+    def paths(self) -> list[SamplePaths]:
+        """Functions that f may be, over the unit cube; of each part of the mixture its share."""
+        mixture, generator = self.optimizer.fitted.mixture, self.generator(1)
+        return [
+            sample_paths(part, num, FEATURES, generator)
+            for part, num in zip(mixture.parts, mixture.shares(PATHS), strict=True)
+            if num
+        ]
 
     def number(self, trial: Trial) -> int:
         """The user's number of a trial."""
@@ -139,7 +145,7 @@ class Subject:
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """The moments of f and g at rows of the unit cube, in the user's units and sign."""
-        parts = [self.optimizer.fitted.core.moments(chunk) for chunk in x.split(CHUNK)]
+        parts = [self.optimizer.fitted.mixture.moments(chunk) for chunk in x.split(CHUNK)]
         whole = JointMoments(*(torch.cat(column) for column in zip(*parts, strict=True)))
         m_f, v_f, m_g, v_g, c_fg = raw_moments(whole, self.units)
         return JointMoments(self.sign * m_f, v_f, self.sign * m_g, v_g, c_fg)
@@ -149,9 +155,9 @@ class Subject:
         """The units that turn cube and standardised values into the user's, without the sign."""
         return self.optimizer.posterior.units
 
-    def estimate_g(self, core: JointPosterior, x: Float[Tensor, "1 d"]) -> Estimate:
+    def estimate_g(self, mixture: Mixture, x: Float[Tensor, "1 d"]) -> Estimate:
         """The estimate of g(x) by a posterior over the unit cube, in the user's units and sign."""
-        moments = raw_moments(core.moments(x), self.units)
+        moments = raw_moments(mixture.moments(x), self.units)
         return Estimate(self.sign * float(moments.m_g), float(moments.v_g.sqrt()))
 
     def design_at(self, x: Float[Tensor, "1 d"]) -> Design:
@@ -162,5 +168,5 @@ class Subject:
 
     def f_paths(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
         """Joint samples of f at rows of the unit cube, in the user's units and sign."""
-        values = [self.paths.f(chunk) for chunk in x.split(CHUNK)]
+        values = [torch.cat([paths.f(chunk) for paths in self.paths]) for chunk in x.split(CHUNK)]
         return self.sign * self.units.y_to_raw(torch.cat(values, dim=-1))

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.joint import JointPosterior
+from meseta.gp.mixture import Mixture
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
 from meseta.noise.widened import widened
@@ -112,12 +112,12 @@ def _tolerance(
     parameter, outer = subject.parameter(name), subject.name(name)
     column = subject.optimizer.space.columns_of(name).start
     laws = [widened(subject.law, column, factor) for factor in factors]
-    cores = [subject.optimizer.fitted.core_under(law) for law in laws]
+    mixtures = [subject.optimizer.fitted.mixture_under(law) for law in laws]
     rows = [
-        today.x if factor == 1.0 else _best(subject, core)
-        for factor, core in zip(factors, cores, strict=True)
+        today.x if factor == 1.0 else _best(subject, mixture)
+        for factor, mixture in zip(factors, mixtures, strict=True)
     ]
-    best = [subject.estimate_g(core, x) for core, x in zip(cores, rows, strict=True)]
+    best = [subject.estimate_g(each, x) for each, x in zip(mixtures, rows, strict=True)]
     choice = isinstance(parameter, Categorical)
     half = factors.index(0.5)
     return Tolerance(
@@ -128,7 +128,7 @@ def _tolerance(
         factors=factors,
         best=tuple(best),
         params=tuple(subject.called(subject.design_at(x)) for x in rows),
-        kept=tuple(subject.estimate_g(core, today.x).mean for core in cores),
+        kept=tuple(subject.estimate_g(each, today.x).mean for each in mixtures),
         halving=_gain(subject, best[half], rows[half], laws[half], today),
         slope=None if choice else _slope(subject, name, column),
         share=_share(subject, name, today),
@@ -151,10 +151,10 @@ def _std(subject: Subject, column: int) -> float:
     return float(moments_at(subject.law, x)[1][0, column])
 
 
-def _best(subject: Subject, core: JointPosterior) -> Float[Tensor, "1 d"]:
+def _best(subject: Subject, mixture: Mixture) -> Float[Tensor, "1 d"]:
     optimizer = subject.optimizer
     x = robust_optimum(
-        core,
+        mixture,
         optimizer.space.cube,
         method=optimizer.method,
         options=optimizer.options,
@@ -183,7 +183,7 @@ def _mean(subject: Subject, x: Float[Tensor, "1 d"], law: NoiseLaw) -> Float[Ten
 def _slope(subject: Subject, name: str, column: int) -> float:
     """The slope of the mean of f at the robust optimum, per unit of the parameter itself."""
     parameter, x = subject.parameter(name), subject.x_robust.clone().requires_grad_()
-    (gradient,) = torch.autograd.grad(subject.optimizer.fitted.core.mean_f(x).sum(), x)
+    (gradient,) = torch.autograd.grad(subject.optimizer.fitted.mixture.mean_f(x).sum(), x)
     raw = gradient[0, column] * subject.units.y_scale / subject.units.x_width[column]
     by_log = not isinstance(parameter, Categorical) and parameter.log
     per_unit = 1 / float(subject.robust.params[name]) if by_log else 1.0

@@ -42,7 +42,7 @@ class SettingsKeys(Table):
     direction: Literal["maximize", "minimize"] = "maximize"
     method: Text | None = None
     options: dict[str, Any] = Field(default_factory=dict)
-    kernel: Literal["se", "matern52", "matern32"] | None = None
+    kernel: Literal["auto", "se", "matern52", "matern32"] | None = None
     prior: Literal["default", "paper"] | None = None
     noise_variance: float | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=SEEDS)
