@@ -15,7 +15,7 @@ from meseta.boundary import described_error, read_count, read_value, shown
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.comparison import comparison
 from meseta.optimizer.evaluation import read_evaluation
-from meseta.optimizer.record import Recommendation, Trial
+from meseta.optimizer.record import Recommendation, Test, Trial
 from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
 from meseta.problems import Problem
 from meseta.report.views.report import Report, report
@@ -35,6 +35,7 @@ class Result:
     std: float  # posterior standard deviation of g(params)
     nominal_mean: float  # of f(params)
     nominal_std: float
+    test: Test | None  # an evaluation at params, or close by
     nominal: Recommendation  # ignores the noise; not the target of the search
     history: pd.DataFrame
     trials: tuple[Trial, ...]
@@ -115,7 +116,7 @@ def maximize(
             KeyboardInterrupt to end the run.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, edge, method, options, kernel, prior,
-            noise_variance, seed, num_initial, initial. See `Settings`.
+            noise_variance, verify, seed, num_initial, initial. See `Settings`.
     """
     task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
     return _run(task, progress, callback)
@@ -299,6 +300,7 @@ def _result(optimizer: Optimizer, interrupted: bool) -> Result:
         std=best.std,
         nominal_mean=best.nominal_mean,
         nominal_std=best.nominal_std,
+        test=best.test,
         nominal=optimizer.nominal(),
         history=optimizer.history,
         trials=optimizer.trials,

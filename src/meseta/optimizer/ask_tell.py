@@ -19,7 +19,7 @@ from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import columns, history
 from meseta.optimizer.recommend import nominal_optimum, robust_optimum
-from meseta.optimizer.record import Origin, Recommendation, Record, Trial
+from meseta.optimizer.record import Origin, Recommendation, Record, Test, Trial
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
 from meseta.optimizer.settings import Direction, OptimizerKeywords, Settings, read_settings
@@ -38,6 +38,8 @@ SAME = 1e-4
 # A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
 # typed or carried out.
 RECOGNISED = 1e-2
+# A design is tested by an evaluation this close to it, in shares of the ranges.
+TESTED = 2e-2
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
 BLOCK = 128  # points of the sequence that are computed in one go
 
@@ -53,7 +55,7 @@ class Optimizer:
             scale or steps, `Int` whole numbers, `Categorical` choices.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, edge, direction, method, options,
-            kernel, prior, noise_variance, seed, num_initial, initial. See `Settings`.
+            kernel, prior, noise_variance, verify, seed, num_initial, initial. See `Settings`.
     """
 
     def __init__(
@@ -213,15 +215,7 @@ class Optimizer:
 
     def recommend(self) -> Recommendation:
         """The robust optimum that the values told so far speak for."""
-        x = robust_optimum(
-            self.fitted.mixture,
-            self.space.cube,
-            method=self.method,
-            options=self.options,
-            seed=self.seed,
-            held=self.environments.typical(),
-        )
-        best = self._valued(x)
+        best = self._valued(self._robust_optimum())
         self._record = self._record.with_best(best)
         return replace(best, params=dict(best.params))
 
@@ -275,9 +269,10 @@ class Optimizer:
     def _next(self, early: int) -> tuple[list[Design], Origin]:
         """The next `early` points that fill the box; if that is none, one point of the method."""
         if early <= 0:
-            params = self._suggest()
+            untested = self._untested()
+            params = self._suggest() if untested is None else untested
             if self._is_apart(params, self._points(self._record.busy)):
-                return [params], "method"
+                return [params], "method" if untested is None else "test"
         return self._space_filling(max(1, early)), "space-filling"
 
     def _space_filling(self, num: int) -> list[Design]:
@@ -339,6 +334,51 @@ class Optimizer:
         self.info = SuggestInfo(fitted.info, prepared, recorded, error, maximize)
         return self.space.from_cube(x)
 
+    def _robust_optimum(self) -> Float[Tensor, " d"]:
+        return robust_optimum(
+            self.fitted.mixture,
+            self.space.cube,
+            method=self.method,
+            options=self.options,
+            seed=self.seed,
+            held=self.environments.typical(),
+        )
+
+    def _untested(self) -> Design | None:
+        """The recommended design, if it is time to test it and nothing close by was evaluated."""
+        number = len(self._record.trials)
+        every = self.settings.verify
+        if every == 0 or (number - self.initial.num + 1) % every:
+            return None
+        if methods.prepare(self.method, self.options) is None:
+            return None
+        x = self._robust_optimum()
+        if (self._from_design(self._points(self._record.trials), x) <= TESTED).any():
+            return None
+        held = self.environments.drawn(torch.Generator().manual_seed(self.seed + number))
+        self.info = SuggestInfo(self.fitted.info)
+        return self.space.from_cube(x if held is None else held.put(x))
+
+    def _test(self, x: Float[Tensor, " d"]) -> Test | None:
+        """The evaluation closest to a design, beside what the others led to expect."""
+        complete = self._record.complete
+        distance = self._from_design(self._points(complete), x)
+        nearest = int(distance.argmin())
+        if distance[nearest] > TESTED or len(complete) < 2:
+            return None
+        units = self.fitted.posterior.units
+        mean, variance = (part[nearest] for part in self.fitted.mixture.leave_one_out())
+        trial, std = complete[nearest], float(variance.sqrt() * units.y_scale)
+        assert trial.value is not None
+        return Test(trial.value, self._flip(float(units.y_to_raw(mean))), std)
+
+    def _from_design(self, rows: Float[Tensor, "n d"], x: Float[Tensor, " d"]) -> Tensor:
+        """How far rows are from a design: the largest difference in what is part of designs."""
+        apart = self.space.apart(rows, x)
+        for name in self.environments.variables:
+            apart[:, self.space.columns_of(name)] = 0.0
+        return apart.amax(-1)
+
     def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
         """Rows of the unit cube, and what is maximised there."""
         complete = self._record.complete
@@ -385,6 +425,7 @@ class Optimizer:
             float(moments.v_g.sqrt()),
             self._flip(float(moments.m_f)),
             float(moments.v_f.sqrt()),
+            self._test(x),
         )
 
     def _flip(self, value: float) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from meseta.optimizer.record import Recommendation
+from meseta.optimizer.record import Recommendation, Test
 from meseta.space.space import Design
 
 # The search was for the robust one, and need not have come near the other.
@@ -24,6 +24,8 @@ class Expected(Protocol):
     def nominal_mean(self) -> float: ...
     @property
     def nominal_std(self) -> float: ...
+    @property
+    def test(self) -> Test | None: ...
 
 
 def comparison(title: Sequence[str], robust: Expected, nominal: Recommendation) -> str:
@@ -33,7 +35,9 @@ def comparison(title: Sequence[str], robust: Expected, nominal: Recommendation) 
     rows = zip(labels, left, right, strict=True)
     width, wide = max(map(len, labels)), max(22, *map(len, left), *map(len, right))
     lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
-    return "\n".join([", ".join(title), *lines, NOMINAL])
+    test = robust.test or "not evaluated itself, nor anything within 2 % of the ranges"
+    tested = f"(The robust optimum was {test}.)"
+    return "\n".join([", ".join(title), *lines, tested, NOMINAL])
 
 
 def _column(title: str, optimum: Expected) -> list[str]:

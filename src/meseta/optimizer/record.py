@@ -8,8 +8,8 @@ from meseta.space.parameter import Design
 
 State = Literal["pending", "complete", "failed"]
 # Who chose the point: the user as an initial one, the sequence that fills the box, the method;
-# or the user, who told it unasked.
-Origin = Literal["given", "space-filling", "method", "told"]
+# the recommendation, which is put to the test; or the user, who told it unasked.
+Origin = Literal["given", "space-filling", "method", "test", "told"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,26 @@ class Trial:
 
 
 @dataclass(frozen=True)
+class Test:
+    """An evaluation at a recommended design, and what all other values had led to expect there."""
+
+    __test__ = False  # no test of pytest's
+
+    value: float
+    expected: float
+    std: float  # of what was expected, the noise of an observation included
+
+    @property
+    def passed(self) -> bool:
+        """Whether the value lies in the 95 % interval of what was expected."""
+        return abs(self.value - self.expected) <= 1.96 * self.std
+
+    def __str__(self) -> str:
+        word = "as expected" if self.passed else "not as expected"
+        return f"evaluated: {self.value:.5g}, {word} ({self.expected:.5g} ± {self.std:.2g})"
+
+
+@dataclass(frozen=True)
 class Recommendation:
     """A design with what the model expects of it, in the sign of the user."""
 
@@ -38,6 +58,7 @@ class Recommendation:
     std: float  # posterior standard deviation of g(x)
     nominal_mean: float  # of f(x): what it is worth if nothing perturbs it
     nominal_std: float
+    test: Test | None = None  # the nearest evaluation; None: there is none close by
 
 
 @dataclass(frozen=True)

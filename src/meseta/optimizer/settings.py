@@ -33,6 +33,7 @@ class Keywords(StepKeywords, total=False):
     edge: NamedEdge
     num_initial: int | None
     initial: Initial
+    verify: int
 
 
 class OptimizerKeywords(Keywords, total=False):
@@ -80,6 +81,10 @@ class Settings:
     """The variance of the observations of f: how much repeated evaluations differ; None: it is
     inferred."""
 
+    verify: int = 5
+    """After how many evaluations the recommended design is put to the test: it is evaluated itself,
+    unless a design within 2 % of the ranges was. 0: never."""
+
     seed: int | None = 0
     """The seed of everything random; None: another one each time."""
 
@@ -107,6 +112,7 @@ class Settings:
             self._keep("seed", read_count("seed", self.seed, least=0, most=SEEDS))
         if self.num_initial is not None:
             self._keep("num_initial", read_count("num_initial", self.num_initial))
+        self._keep("verify", read_count("verify", self.verify, least=0))
         if self.noise_variance is not None:
             self._keep("noise_variance", _read_variance(self.noise_variance))
 

@@ -4,6 +4,7 @@ import io
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from optuna.trial import FrozenTrial
@@ -168,6 +169,7 @@ def answer_data(answer: Any) -> dict[str, Any]:
             "std": each.std,
             "nominal_mean": each.nominal_mean,
             "nominal_std": each.nominal_std,
+            "test": None if each.test is None else asdict(each.test),
         }
 
     return {"robust": plain(answer), "nominal": plain(answer.nominal), "notes": list(answer.notes)}

@@ -17,7 +17,7 @@ from meseta.optimizer.record import Recommendation
 from meseta.optimizer.settings import Settings
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StudyAnswer(Recommendation):
     """A recommendation in the terms of the study; printed, it has the nominal optimum beside it."""
 
@@ -43,6 +43,7 @@ def answer(study: Study, settings: Settings) -> StudyAnswer:
         robust.std,
         robust.nominal_mean,
         robust.nominal_std,
+        robust.test,
         nominal=_outside(optimizer.nominal(), space, order),
         notes=notes,
         optimizer=optimizer,

@@ -1,5 +1,6 @@
 """The first tab: the robust and the nominal optimum, their values, and the values in use."""
 
+from meseta.optimizer.record import Recommendation
 from meseta.report.page.chart import plot
 from meseta.report.page.figures_outcomes import outcomes_figure
 from meseta.report.page.html_table import remark, table
@@ -9,8 +10,10 @@ from meseta.report.page.numbers import (
     interval,
     percent,
     percent_with_interval,
+    plain,
     setting,
     with_interval,
+    with_unit,
 )
 from meseta.report.page.summary import gain_and_price
 from meseta.report.views.answer import Answer
@@ -57,6 +60,7 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
     rows = [
         row("Robust value (g)", "mean in use", robust_value(robust), robust_value(nominal)),
         row("Nominal value (f)", "without noise", nominal_value(robust), nominal_value(nominal)),
+        ("Put to the test", _tested(answer.robust, terms), _tested(answer.nominal, terms)),
         (
             "Better by",
             _by(answer.gain, "robust value", terms),
@@ -70,6 +74,19 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
 def _cell(belief: Estimate, terms: Terms) -> Markup:
     return together(
         estimate(belief, terms.unit), remark("95 %: ", interval(belief.low, belief.high))
+    )
+
+
+def _tested(best: Recommendation, terms: Terms) -> Markup:
+    """The evaluation at a design, and whether it came out as the other values had said."""
+    if best.test is None:
+        return together("not evaluated", remark("nor anything within 2 % of the ranges"))
+    test = best.test
+    expected = Estimate(test.expected, test.std)
+    word = "as expected" if test.passed else "not as expected"
+    return together(
+        f"{with_unit(plain(test.value, 5), terms.unit)}, {word}",
+        remark("expected from the other values: ", interval(expected.low, expected.high)),
     )
 
 

@@ -44,6 +44,7 @@ class SettingsKeys(Table):
     options: dict[str, Any] = Field(default_factory=dict)
     kernel: Literal["auto", "se", "matern52", "matern32"] | None = None
     prior: Literal["default", "paper"] | None = None
+    verify: int | None = Field(default=None, ge=0)
     noise_variance: float | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)
