@@ -23,6 +23,7 @@ from meseta.report.views.report import Report
 AT_ONCE = 'document.documentElement.classList.add("scripted");'
 GENERATOR = "meseta"  # marks a file as a report
 KERNELS: dict[KernelName, str] = {
+    "auto": "mixture of squared exponential, Matérn 5/2 and Matérn 3/2",
     "se": "squared exponential",
     "matern52": "Matérn 5/2",
     "matern32": "Matérn 3/2",
