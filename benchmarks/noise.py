@@ -175,7 +175,7 @@ def step_times(n, d, repeats):
     X = LOW + (HIGH - LOW) * unit
     y = Hartmann(dim=d, negate=True)(unit)
     y = y + 1e-3 * torch.randn(n, dtype=torch.double, generator=generator)
-    fitted = fit_surrogate(X, y, space.bounds)
+    fitted = fit_surrogate(X, y, space.bounds, kernel="se")
     noises = {
         **{name: (dict.fromkeys(names, law), edge_of(name)) for name, (law, _) in LAWS.items()},
         **{name: ({names: law}, "allow") for name, (law, _, _) in joint_laws(d).items()},

@@ -357,6 +357,20 @@ def test_status_and_tell_need_no_torch(folder):
     assert [trial.value for trial in open_ledger(read_study("lab.toml")).trials] == [0.8, 0.5]
 
 
+def test_asking_and_recommending_need_no_botorch():
+    code = (
+        "import sys, meseta\n"
+        "o = meseta.Optimizer({'x': (0.0, 1.0)}, noise=meseta.Normal(0.1), num_initial=2)\n"
+        "for _ in range(3):\n"
+        "    p = o.ask()\n"
+        "    o.tell(p, p['x'])\n"
+        "o.recommend()\n"
+        "assert not {'botorch', 'gpytorch', 'linear_operator', 'pandas'} & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_mistake_in_the_noise_does_not_keep_results_away(folder):
     """Status and tell need no model, so that they look at ranges and names only."""
     (folder / "lab.toml").write_text(LAB)

@@ -116,3 +116,23 @@ def test_where_the_parts_disagree_the_interval_is_wider():
     whole = Mixture(tuple(posteriors), made.weights).moments(x)
     least = torch.stack([each.moments(x).v_g for each in posteriors]).amin(0)
     assert (whole.v_g >= least).all()
+
+
+def test_noise_that_moves_parameters_together_has_the_squared_exponential_alone():
+    X, y = uniform(9, 2, seed=1), normal(9, seed=2)
+    law = Normal(covariance=[[0.01, 0.005], [0.005, 0.01]])
+    assert list(fit_surrogates(X, y, unit_box(2), law).info.weights) == ["se"]
+    asked = fit_surrogates(X, y, unit_box(2), law, kernel="matern32")
+    assert list(asked.info.weights) == ["matern32"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_kernels_beside_another_are_fitted_as_well_as_alone(seed):
+    X = uniform(25, 3, seed=seed)
+    y = torch.sin(6 * X[:, 0]) + (X[:, 1] - 0.4).abs() + 0.05 * normal(25, seed=seed + 1)
+    together = fit_surrogates(X, y, unit_box(3))
+    for surrogate in together.surrogates:
+        name = surrogate.kernel.shapes[0]
+        alone = fit_surrogates(X, y, unit_box(3), kernel=name).surrogates[0]
+        close = {"rtol": 0.02, "atol": 0.0}
+        torch.testing.assert_close(surrogate.kernel.lengthscale, alone.kernel.lengthscale, **close)

@@ -458,7 +458,7 @@ def test_several_objectives_and_constraints_are_refused():
         ({"noise_variance": -1.0}, "noise_variance must not be negative"),
         ({"initial": "grid"}, "no initial design 'grid'"),
         ({"initial": [{"x": 0.5}]}, r"by study.enqueue_trial\(...\)"),
-        ({"kernel": "rbf"}, "no kernel 'rbf', only 'se', 'matern52', 'matern32'"),
+        ({"kernel": "rbf"}, "no kernel 'rbf', only 'auto', 'se', 'matern52'"),
         ({"direction": "minimize"}, "no setting 'direction'"),
         ({"settings": {"seed": 1}}, "settings must be meseta.Settings"),
     ],

@@ -8,6 +8,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.boundary import shown
 from meseta.gp.joint import JointMoments, JointPosterior, condition
 from meseta.gp.mixture import Mixture
 from meseta.gp.surrogate import Surrogate, Units
@@ -140,7 +141,7 @@ def _check_error(error: float, noise: NoiseLaw) -> None:
     if error <= NOTICEABLE:
         return
     problem = (
-        f"averages over the noise {noise!r} have an error of about {error:.1g} of the prior "
+        f"averages over the noise {shown(noise)} have an error of about {error:.1g} of the prior "
         "standard deviation: several laws that are not Normal act on the same parameters, or the "
         "noise is too wide for the lengthscales of f"
     )

@@ -54,6 +54,14 @@ def _fit(subject: Subject) -> Iterator[Finding]:
             "fit",
             f"the values leave open how smooth f is: a mixture of kernels is used ({shares})",
         )
+    elif subject.optimizer.settings.kernel == "auto" and not subject.law.independent:
+        yield Finding(
+            "note",
+            "fit",
+            "f is taken to be very smooth (kernel se). Rougher kernels are not weighed, because "
+            "they take long with noise that moves several parameters together; kernel = "
+            '"matern52" uses one all the same',
+        )
     if (num := len(subject.optimizer.fitted.core.y)) > info.num_fitted:
         yield Finding(
             "note",
