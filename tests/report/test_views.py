@@ -31,13 +31,14 @@ def hills(p):
     return math.exp(-20 * (p["x"] - 0.3) ** 2) + 1.2 * math.exp(-300 * (p["x"] - 0.8) ** 2) - p["y"]
 
 
-def told(f=hills, num=16, noise=None, direction="maximize", space=None, **settings):
-    """An optimizer that has seen a spread of points."""
+def told(f=hills, num=16, noise=None, direction="maximize", space=None, kernel="se", **settings):
+    """An optimizer that has seen a spread of points; `subject` has a mixture of kernels."""
     optimizer = meseta.Optimizer(
         space or {"x": (0.0, 1.0), "y": (0.0, 1.0)},
         noise=NOISE if noise is None else noise,
         direction=direction,
         num_initial=num,
+        kernel=kernel,
         **settings,
     )
     for _ in range(num):
@@ -48,7 +49,7 @@ def told(f=hills, num=16, noise=None, direction="maximize", space=None, **settin
 
 @pytest.fixture(scope="module")
 def subject():
-    return Subject(told())
+    return Subject(told(kernel="auto"))
 
 
 def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
