@@ -20,7 +20,7 @@ import meseta
 from meseta.acquisition import methods
 from meseta.bench.job import Job
 from meseta.bench.records import PARTS, RunRecord, failed
-from meseta.gp.fit import FitInfo, Prior, fit_surrogate
+from meseta.gp.fit import FitInfo, KernelName, Prior, fit_surrogate
 from meseta.gp.known import known_surrogate
 from meseta.gp.robust import RobustPosterior
 from meseta.gp.surrogate import Surrogate
@@ -178,7 +178,8 @@ def _surrogate(job: Job, problem: Problem, trace: Trace) -> tuple[Surrogate, Fit
         )
         return model, None
     prior: Prior = "paper" if job.prior == "paper" else "default"
-    trace.surrogate, info = fit_surrogate(X, y, bounds, problem.noise, prior=prior)
+    kernel: KernelName = "se" if prior == "paper" else "auto"  # the paper has the one
+    trace.surrogate, info = fit_surrogate(X, y, bounds, problem.noise, kernel=kernel, prior=prior)
     trace.messages.extend(info.messages)
     return trace.surrogate, info
 
