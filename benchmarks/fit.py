@@ -29,7 +29,7 @@ from meseta.integrations.botorch import fit_surrogate
 from meseta.kernels.shapes import SHAPES
 
 SIZES = [(20, 1), (30, 3), (100, 3), (100, 6), (1000, 6)]
-KERNELS = ("se", "matern52", "matern32")
+KERNELS = fit.AUTO
 
 
 def smooth_problem(n, d):

@@ -5,7 +5,7 @@ import math
 import pytest
 
 import meseta
-from meseta.gp.joint import condition
+from gp_models import without_value
 from meseta.optimizer.record import Test
 
 PLANE = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
@@ -56,17 +56,8 @@ def test_what_was_expected_is_what_a_model_without_the_value_says():
     optimizer = result.optimizer
     nearest = min(result.trials, key=lambda t: abs(t.value - result.test.value))
     core = optimizer.fitted.core
-    rest = [i for i in range(len(core.y)) if i != nearest.number]
-    without = condition(
-        core.kernel,
-        core.mean,
-        core.X[rest],
-        core.y[rest],
-        core.noise_variance[rest],
-        core.new_noise_variance,
-    )
     units = optimizer.posterior.units
-    at = without.moments(core.X[[nearest.number]])
+    at = without_value(core, nearest.number).moments(core.X[[nearest.number]])
     assert result.test.expected == pytest.approx(float(units.y_to_raw(at.m_f)), abs=1e-6)
     std = float((at.v_f + core.noise_variance[0]).sqrt() * units.y_scale)
     assert result.test.std == pytest.approx(std, rel=1e-4)

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import meseta
-from meseta.gp.joint import condition
+from gp_models import without_value
 from meseta.gp.mixture import Mixture
 from meseta.integrations.botorch import to_botorch
 from meseta.integrations.optuna.study_report import study_report
@@ -221,16 +221,7 @@ def test_leave_one_out_is_what_the_model_says_without_each_value(subject):
     for i in (0, 5, 15):
         parts, extra = [], 0.0
         for core, weight in zip(mixture.parts, mixture.weights, strict=True):
-            rest = [j for j in range(len(core.y)) if j != i]
-            without = condition(
-                core.kernel,
-                core.mean,
-                core.X[rest],
-                core.y[rest],
-                core.noise_variance[rest],
-                core.new_noise_variance,
-            )
-            parts.append(without)
+            parts.append(without_value(core, i))
             extra += weight * float(core.noise_variance[i])
         at = Mixture(tuple(parts), mixture.weights).moments(core.X[[i]])
         sd = float((at.v_f + extra).sqrt() * units.y_scale)

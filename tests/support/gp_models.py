@@ -7,6 +7,7 @@ from gpytorch.means import ZeroMean
 from gpytorch.settings import min_fixed_noise
 from hypothesis import strategies as st
 
+from meseta.gp.joint import condition
 from meseta.integrations.botorch import fit_surrogate, product_matern
 
 
@@ -75,6 +76,19 @@ def unit_box(d):
 def log_uniform(low, high):
     """10 ** u, u uniform between low and high."""
     return st.floats(low, high).map(lambda u: 10.0**u)
+
+
+def without_value(core, i):
+    """The same posterior given all values but one, by its definition."""
+    rest = [j for j in range(len(core.y)) if j != i]
+    return condition(
+        core.kernel,
+        core.mean,
+        core.X[rest],
+        core.y[rest],
+        core.noise_variance[rest],
+        core.new_noise_variance,
+    )
 
 
 SHAPES = ["se", "matern12", "matern32", "matern52"]

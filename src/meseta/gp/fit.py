@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from scipy.optimize import minimize
 from torch import Tensor
 
@@ -83,8 +83,9 @@ def fit_surrogate(
     noise_variance: float | None = None,
 ) -> tuple[Surrogate, FitInfo]:
     """The heaviest of the surrogates of `fit_surrogates`, which says what the arguments are."""
-    options = {"kernel": kernel, "prior": prior, "noise_variance": noise_variance}
-    fit = fit_surrogates(X, y, bounds, noise, **options)  # type: ignore[arg-type]
+    fit = fit_surrogates(
+        X, y, bounds, noise, kernel=kernel, prior=prior, noise_variance=noise_variance
+    )
     return fit.surrogates[0], fit.info
 
 
@@ -133,38 +134,34 @@ def fit_surrogates(
             "where it is rounding"
         )
     log_prior = _log_prior(X.shape[1], bounds, noise, prior, given is None)
-
     fixed = None if given is None else max(given, LEAST_GIVEN)
 
-    def posterior(name: str, num: int) -> LogPosterior:
-        chosen = thinned(Z, num)
+    def posterior(name: str, chosen: Int[Tensor, " m"]) -> LogPosterior:
         return LogPosterior(Z[chosen].numpy(), t[chosen].numpy(), SHAPES[name], log_prior, fixed)
 
-    compared = min(MOST_COMPARED, MOST_FITTED)
-    first, *others = _kernels(kernel, noise, X.shape[1])
-    hills = {first: _highest(posterior(first, compared))}
-    for name in others:
-        hills[name] = _highest_beside(posterior(name, compared), hills[first])
+    few, many = thinned(Z, min(MOST_COMPARED, MOST_FITTED)), thinned(Z, MOST_FITTED)
+    compared = {name: posterior(name, few) for name in _kernels(kernel, noise, X.shape[1])}
+    hills = _hills(compared)
     evaluations = sum(hill.evaluations for hill in hills.values())
-    weights = _weights({name: _evidence(posterior(name, compared), hills[name]) for name in hills})
+    weights = _weights({name: _evidence(compared[name], hill) for name, hill in hills.items()})
     surrogates, ends = [], []
     for name in weights:
-        whole, end = posterior(name, MOST_FITTED), hills[name]
-        if len(whole.y) > compared:
-            end = _climb(whole, end.theta)
+        fitted, end = compared[name], hills[name]
+        if len(many) > len(few):
+            fitted = posterior(name, many)
+            end = _climb(fitted, end.theta)
             evaluations += end.evaluations
         if end.value == LOWEST:
             raise ValueError(
                 "the covariance of the data has no Cholesky factor with any hyper-parameters; "
                 "give a larger noise_variance, or leave it out to have it inferred"
             )
-        surrogates.append(_surrogate(Z, t, units, name, end.theta, whole.mean(end.theta), given))
+        surrogates.append(_surrogate(Z, t, units, name, end.theta, fitted.mean(end.theta), given))
         ends.append(end)
     slope = max(end.slope for end in ends)
     if slope > STEEP:
         messages.append(f"the fit has not converged: it ended at a slope of {slope:.1g}")
-    num_fitted = min(len(y), MOST_FITTED)
-    info = FitInfo(weights, ends[0].value, evaluations, num_fitted, slope, tuple(messages))
+    info = FitInfo(weights, ends[0].value, evaluations, len(many), slope, tuple(messages))
     return Fit(tuple(surrogates), tuple(weights.values()), info)
 
 
@@ -188,28 +185,35 @@ def _kernels(kernel: KernelName, noise: NoiseLaw | None, d: int) -> tuple[str, .
     return AUTO if noise is None or noise.in_dimension(d).independent else AUTO[:1]
 
 
-def _highest_beside(posterior: LogPosterior, other: _Reached) -> _Reached:
-    """The same from two starts: where the fit with a smoother kernel ended, and short and quiet.
+def _hills(posteriors: dict[str, LogPosterior]) -> dict[str, _Reached]:
+    """The highest hill of each kernel; the first one looks everywhere, the others beside it.
 
-    Of 300 random fits one ends lower than with all starts, which take twice as long.
+    Of 300 random fits with another kernel one ends lower than it would from all starts, which take
+    twice as long.
     """
-    longer = other.theta.copy()
-    longer[: posterior.X.shape[1]] += LONGER
-    climbs = [_climb(posterior, start) for start in (longer, _even_start(posterior, *STARTS[0]))]
-    best = max(climbs, key=lambda climb: climb.value)
-    return best._replace(evaluations=sum(climb.evaluations for climb in climbs))
+    (first, posterior), *others = posteriors.items()
+    hills = {first: _highest(posterior)}
+    for name, posterior in others:
+        longer = hills[first].theta.copy()
+        longer[: posterior.X.shape[1]] += LONGER
+        hills[name] = _best_climb(posterior, [longer, _even_start(posterior, *STARTS[0])])
+    return hills
 
 
 def _highest(posterior: LogPosterior) -> _Reached:
-    """The highest of the hills that the starts lead to, judged by its value alone."""
+    """The highest of the hills that all starts lead to."""
     uneven = [(posterior(start)[0], start) for start in _uneven_starts(posterior)]
     uneven.sort(key=lambda pair: -pair[0])  # stable: the first of equals
     starts = [_even_start(posterior, *each) for each in STARTS]
-    starts += [start for _, start in uneven[:NUM_UNEVEN]]
+    best = _best_climb(posterior, starts + [start for _, start in uneven[:NUM_UNEVEN]])
+    return best._replace(evaluations=len(uneven) + best.evaluations)
+
+
+def _best_climb(posterior: LogPosterior, starts: list[Theta]) -> _Reached:
+    """The highest end, judged by its value alone; evaluations are those of all climbs."""
     climbs = [_climb(posterior, start) for start in starts]
-    evaluations = len(uneven) + sum(climb.evaluations for climb in climbs)
     best = max(climbs, key=lambda climb: climb.value)
-    return best._replace(evaluations=evaluations)
+    return best._replace(evaluations=sum(climb.evaluations for climb in climbs))
 
 
 def _evidence(posterior: LogPosterior, hill: _Reached) -> float:
@@ -222,9 +226,9 @@ def _evidence(posterior: LogPosterior, hill: _Reached) -> float:
     for i, shift in enumerate(STEP * np.eye(num)):
         rise = posterior(hill.theta - shift)[1] - posterior(hill.theta + shift)[1]
         curvature[i] = rise / (2 * STEP)
-    widths = np.linalg.eigvalsh((curvature + curvature.T) / 2)
+    along = np.linalg.eigvalsh((curvature + curvature.T) / 2)
     least = 1 / posterior.prior.spread.max() ** 2
-    return hill.value - float(np.log(np.maximum(widths, least) / (2 * math.pi)).sum()) / 2
+    return hill.value - float(np.log(np.maximum(along, least) / (2 * math.pi)).sum()) / 2
 
 
 def _weights(evidence: dict[str, float]) -> dict[str, float]:

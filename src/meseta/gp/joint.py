@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from meseta.gp.blocks import in_blocks
@@ -125,14 +125,16 @@ class JointPosterior:
         a_x, a_z = self.whiten(self.kernel.k_f(x, self.X)), self.whiten(self.kernel.k_f(z, self.X))
         return self.kernel.k_f(x, z) - a_x @ a_z.mT
 
-    def leave_one_out(self) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-        """Mean and variance of each value given all others, with the same hyper-parameters.
+    def leave_one_out(
+        self, rows: Int[Tensor, " m"]
+    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+        """Mean and variance of these values, each given all others; the same hyper-parameters.
 
         y_i - alpha_i / [K^-1]_ii and 1 / [K^-1]_ii [Rasmussen and Williams 2006, Eq. 5.12].
         """
-        same = torch.eye(len(self.y), dtype=self.y.dtype)
+        same = torch.eye(len(self.y), dtype=self.y.dtype)[:, rows]
         precision = torch.linalg.solve_triangular(self.L, same, upper=False).square().sum(0)
-        return self.y - self.alpha / precision, 1 / precision
+        return self.y[rows] - self.alpha[rows] / precision, 1 / precision
 
     def with_observations(
         self, x: Float[Tensor, "p d"], y: Float[Tensor, " p"] | None = None

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from meseta.gp.joint import JointMoments, JointPosterior
@@ -65,9 +65,11 @@ class Mixture:
         within = self._average([part.covariance_g(x, x) for part in self.parts])
         return within + self._between([part.mean_g(x) for part in self.parts])
 
-    def leave_one_out(self) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-        """Mean and variance of each value given all others, with the same weights."""
-        means, variances = zip(*(part.leave_one_out() for part in self.parts), strict=True)
+    def leave_one_out(
+        self, rows: Int[Tensor, " m"]
+    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+        """Mean and variance of these values, each given all others, with the same weights."""
+        means, variances = zip(*(part.leave_one_out(rows) for part in self.parts), strict=True)
         mean = self._average(means)
         between = self._average([(each - mean).square() for each in means])
         return mean, self._average(variances) + between

@@ -367,7 +367,7 @@ class Optimizer:
         if distance[nearest] > TESTED or len(complete) < 2:
             return None
         units = self.fitted.posterior.units
-        mean, variance = (part[nearest] for part in self.fitted.mixture.leave_one_out())
+        mean, variance = self.fitted.mixture.leave_one_out(torch.tensor([nearest]))
         trial, std = complete[nearest], float(variance.sqrt() * units.y_scale)
         assert trial.value is not None
         return Test(trial.value, self._flip(float(units.y_to_raw(mean))), std)

@@ -102,7 +102,8 @@ def leave_one_out(subject: Subject) -> LeaveOneOut | None:
     if len(complete) < 2:
         return None
     units = subject.units
-    expected, variance = subject.optimizer.fitted.mixture.leave_one_out()
+    every = torch.arange(len(complete))
+    expected, variance = subject.optimizer.fitted.mixture.leave_one_out(every)
     mean, std = subject.sign * units.y_to_raw(expected), units.y_scale * variance.sqrt()
     observed = torch.tensor([trial.value for trial in complete], dtype=torch.double)
     error = observed - mean
