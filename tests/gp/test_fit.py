@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from gp_models import normal, small_model, tensor, uniform, unit_box
 from meseta import Normal
@@ -210,3 +211,18 @@ def test_fitting_refuses_what_it_cannot_use():
         fit_surrogate(X, y, unit_box(2), prior="guess")
     with pytest.raises(ValueError, match="give noise"):
         fit_surrogate(X, y, unit_box(2), prior="paper")
+
+
+def test_a_fit_computes_with_one_thread_and_leaves_the_libraries_as_they_were(monkeypatch):
+    def blas():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    seen = []
+    climb = fit._climb
+    monkeypatch.setattr(fit, "_climb", lambda *args: seen.append(blas()) or climb(*args))
+    with threadpool_limits(2, user_api="blas"):
+        before = blas()
+        fit.fit_surrogates(uniform(8, 2, seed=0), uniform(8, seed=1), unit_box(2))
+        assert blas() == before
+    assert seen
+    assert all(set(threads) == {1} for threads in seen)

@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from jaxtyping import Float, Int
 from scipy.optimize import minimize
+from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from meseta.boundary import unknown
@@ -89,6 +92,23 @@ def fit_surrogate(
     return fit.surrogates[0], fit.info
 
 
+@cache
+def _libraries() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """NumPy and SciPy compute with one thread.
+
+    Matrices of a fit are small. On a machine that is busy with something else OpenBLAS waits for
+    its own threads, and a fit takes a hundred times as long.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield
+
+
+@one_thread()
 def fit_surrogates(
     X: Tensor,
     y: Tensor,

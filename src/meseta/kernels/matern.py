@@ -7,6 +7,7 @@ kappa(s) = p(s) exp(-s): one code serves every order. Everything below is in the
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from numpy.polynomial.polynomial import polyder, polysub, polyval
 from scipy.special import stdtr, stdtrit
 from torch import Tensor
 
+from meseta.kernels.separable import Columns, Sloped, product
 from meseta.kernels.squared_exponential import hermite_series
 from meseta.kernels.stationary import Correlation, Factor, Form, Shape
 from meseta.noise import NoiseLaw, Normal, Uniform
@@ -95,9 +97,13 @@ class Matern(Shape):
         """|length| in units of s. (The gradient of |.| at 0 is 0, as it is for every smoothing.)"""
         return math.sqrt(2 * self.nu) * (length / lengthscale).abs()
 
+    def unit(self, lengthscale: Float[Tensor, " d"]) -> Float[Tensor, " d"]:
+        """The length of s = 1."""
+        return lengthscale / math.sqrt(2 * self.nu)
+
     def kappa(self, lengthscale: Tensor, delta: Tensor) -> Tensor:
         s = self.scaled(lengthscale, delta)
-        return (_polynomial(self.polynomial, s) * (-s).exp()).prod(-1)
+        return _polynomial(self.polynomial, s).prod(-1) * (-s.sum(-1)).exp()
 
 
 # name, gpytorch, nu, reach, highest, halvings, on_grid, polynomial
@@ -142,31 +148,41 @@ class NormalNoise:
         return self._smoothed(delta, math.sqrt(2) * self.std)
 
     def _smoothed(self, delta: Tensor, std: Tensor) -> Tensor:
-        s = self.kernel.scaled(self.lengthscale, delta)
-        sigma = self.kernel.scaled(self.lengthscale, std)
-        density = (-0.5 * (s / sigma).square()).exp()
-        return (
-            _one_sided(self.kernel.polynomial, s, sigma, density)
-            + _one_sided(self.kernel.polynomial, -s, sigma, density)
-        ).prod(-1)
+        p, sigma = self.kernel.polynomial, self.kernel.scaled(self.lengthscale, std)
+        return product(delta, self.kernel.unit(self.lengthscale), partial(_average, p, sigma))
 
 
-def _one_sided(p: tuple[float, ...], s: Tensor, sigma: Tensor, density: Tensor) -> Tensor:
-    """T(s) by the recursion J_j+1 = mu J_j + j sigma^2 J_j-1 of the truncated moments."""
+def _average(p: tuple[float, ...], sigma: Tensor, s: Columns, sloped: bool) -> Sloped:
+    """T(s) + T(-s), and its derivative in s: the same with p' - p, the sides subtracted."""
+    sigma = sigma[:, None]
+    density = (s / sigma).square_().mul_(-0.5).exp_()
+    right, left = (_moments(side, sigma, density, len(p)) for side in (s, -s))
+    value = p[0] * (right[0] + left[0])
+    for coefficient, r, l in zip(p[1:], right[1:], left[1:], strict=True):
+        value.add_(r + l, alpha=coefficient)
+    if not sloped:
+        return value, None
+    slope = torch.zeros_like(s)
+    change = (-polysub(p, polyder(p))).tolist()
+    for coefficient, r, l in zip(change, right, left, strict=True):
+        slope.add_(r - l, alpha=coefficient)
+    return value, slope
+
+
+def _moments(s: Columns, sigma: Tensor, density: Columns, num: int) -> list[Columns]:
+    """J_j = int_0^inf t^j exp(-t) N(t; s, sigma^2) dt, J_j+1 = mu J_j + j sigma^2 J_j-1."""
     mu = s - sigma**2
-    z = -mu / (math.sqrt(2) * sigma)
-    # J_0 = exp(sigma^2/2 - s) Phi(mu / sigma): erfcx where Phi is small, plain where exp is
-    scaled = density * torch.special.erfcx(z.clamp_min(0)) / 2
-    plain = (sigma**2 / 2 - s).clamp_max(0).exp() * torch.erfc(z.clamp_max(0)) / 2
-    before, now = torch.zeros_like(s), torch.where(z > 0, scaled, plain)
-    total = p[0] * now
-    for j, coefficient in enumerate(p[1:]):
-        following = mu * now + j * sigma**2 * before
-        if j == 0:  # the boundary term sigma phi(mu / sigma), scaled like J_0
-            following = following + sigma * density / math.sqrt(2 * math.pi)
-        before, now = now, following
-        total = total + coefficient * now
-    return total
+    # J_0 = exp(sigma^2/2 - s) Phi(mu / sigma), and where Phi is large one minus what is beyond
+    beyond = torch.special.erfcx(mu.abs().div_(math.sqrt(2) * sigma)).mul_(density).mul_(0.5)
+    whole = (sigma**2 / 2 - s).clamp_max_(0).exp_()
+    moments = [torch.where(mu > 0, whole.sub_(beyond), beyond)]
+    for j in range(num - 1):
+        # after J_0 comes the boundary term sigma phi(mu / sigma), scaled like J_0
+        rest = (
+            density * (sigma / math.sqrt(2 * math.pi)) if j == 0 else moments[-2] * (j * sigma**2)
+        )
+        moments.append(rest.addcmul_(mu, moments[-1]))
+    return moments
 
 
 @dataclass(frozen=True, eq=False)
