@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from torch.testing import assert_close
 
 from examples import examples
-from meseta.space.ascent import ascend
+from meseta.space.ascent import _direction, ascend
 
 
 def tensor(values):
@@ -290,6 +290,31 @@ def test_functions_with_noise_end_no_lower_than_they_started():
     after = -((ascent.x - 0.37) ** 2).sum(-1)
     assert torch.all(after >= before - 0.01)  # 5 standard deviations, at both ends
     assert after.min() > -0.05
+
+
+@pytest.mark.parametrize("height", [1.0, 1e-100, 1e-165, 1e-200, 1e-290, 0.0])
+def test_functions_that_are_all_but_flat_do_not_end_a_search(height):
+    """Squares of their slopes are 0, and so is the curvature that is learned from them."""
+    tall = tensor([1.0, 1.0, height])  # one batch, since the tallest sets the tolerances
+
+    def objective(problem, x):
+        return tall[problem] * -((x - 0.37) ** 2).sum(-1)
+
+    start = tensor([[0.1, 0.8], [0.9, 0.9], [0.2, 0.5]])
+    ascent = ascend(objective, start, unit_box(2))
+    assert_close(ascent.x[:2], tensor([[0.37, 0.37]]).expand(2, 2), rtol=0, atol=1e-4)
+    alone = ascend(lambda problem, x: objective(problem + 2, x), start[2:], unit_box(2))
+    assert alone.x.isfinite().all()
+
+
+def test_a_curvature_that_is_singular_is_forgotten():
+    B, g = torch.zeros(2, 2, 2).double(), tensor([[1.0, 2.0], [0.5, 0.0]])
+    B[1] = torch.eye(2).double()
+    x, top, fresh = tensor([[0.5, 0.5]]).expand(2, 2), tensor([1.0, 1.0]), torch.zeros(2).bool()
+    direction, _, fresh = _direction(B, g, x, top, fresh, 1e-9)
+    assert fresh.tolist() == [True, False]
+    assert_close(direction[0] / direction[0, 0], g[0])  # along the slope
+    assert_close(direction[1], g[1])
 
 
 def test_gradients_of_the_caller_are_left_alone():

@@ -74,7 +74,7 @@ def ascend(
     size = max([1e-300, *value.abs().tolist()])
     B = torch.eye(d, dtype=x.dtype).repeat(b, 1, 1)
     fresh = torch.ones(b, dtype=torch.bool)  # B carries no curvature yet
-    direction, ended = _direction(B, g, x, top, fresh, gradient_tolerance * size)
+    direction, ended, fresh = _direction(B, g, x, top, fresh, gradient_tolerance * size)
     step = torch.ones(b, dtype=x.dtype)
     iteration = 0
     while True:
@@ -104,7 +104,7 @@ def ascend(
         g = torch.where(accepted[:, None], trial_g, g)
         value = torch.where(accepted, trial_value, value)
         step = torch.where(accepted, 1.0, step * share)
-        direction, flat = _direction(B, g, x, top, fresh, gradient_tolerance * size)
+        direction, flat, fresh = _direction(B, g, x, top, fresh, gradient_tolerance * size)
         ended |= flat | (step < SHORTEST)
         if compete:
             best = max(float(end_value.max()), float(value.max()))
@@ -119,8 +119,8 @@ def ascend(
 
 def _direction(
     B: Tensor, g: Tensor, x: Tensor, top: Tensor, fresh: Tensor, least_slope: float
-) -> tuple[Tensor, Tensor]:
-    """The quasi-Newton direction among the free coordinates, and whether none has a slope left.
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The quasi-Newton direction among the free coordinates, whether none has a slope left, fresh.
 
     B is restricted to the free coordinates before it is inverted, not after: otherwise a
     coordinate at its bound bends the direction of the others [Bertsekas 1982].
@@ -128,11 +128,14 @@ def _direction(
     free = ~(((x <= 0) & (g < 0)) | ((x >= top) & (g > 0)))
     g = g * free
     restricted = B * (free[:, :, None] & free[:, None, :]) + torch.diag_embed((~free).to(B))
-    newton = torch.linalg.solve(restricted, g)
+    newton, failed = torch.linalg.solve_ex(restricted, g)
+    # where B is rounding it is forgotten, and the climb starts anew along the slope
+    fresh = fresh | (failed != 0) | ~newton.isfinite().all(-1)
     direction = torch.where(fresh[:, None], g, newton)
     longest = direction.abs().amax(-1).clamp_min(1e-300)
     limit = torch.ones_like(longest).masked_fill(fresh, FIRST_STEP)
-    return direction * (limit / longest).clamp_max(1)[:, None], g.abs().amax(-1) <= least_slope
+    limited = direction * (limit / longest).clamp_max(1)[:, None]
+    return limited, g.abs().amax(-1) <= least_slope, fresh
 
 
 def _bfgs(
