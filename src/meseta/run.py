@@ -36,6 +36,7 @@ class Result:
     nominal_mean: float  # of f(params)
     nominal_std: float
     test: Test | None  # an evaluation at params, or close by
+    beyond: float  # the share of the noise that falls beyond everything that was evaluated
     nominal: Recommendation  # ignores the noise; not the target of the search
     history: pd.DataFrame
     trials: tuple[Trial, ...]
@@ -301,6 +302,7 @@ def _result(optimizer: Optimizer, interrupted: bool) -> Result:
         nominal_mean=best.nominal_mean,
         nominal_std=best.nominal_std,
         test=best.test,
+        beyond=best.beyond,
         nominal=optimizer.nominal(),
         history=optimizer.history,
         trials=optimizer.trials,

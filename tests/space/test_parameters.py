@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from meseta import Categorical, Float, Int
+from meseta.space.space import Space
 
 whole = st.integers(-(10**9), 10**9)
 choices = st.none() | st.booleans() | st.text() | whole | st.floats(allow_nan=False, width=32)
@@ -79,6 +80,45 @@ def test_values_survive_the_way_to_columns_and_back(parameter, data):
     assert again == (value if exact else pytest.approx(value, rel=1e-12))
     for at, (low, high) in zip(columns, parameter.ends, strict=True):
         assert low <= at <= high
+
+
+def with_evaluate(parameter, below, above):
+    """Experiments beyond by a share of the range, in whole steps where there are any."""
+    width = parameter.high - parameter.low
+    if parameter.step is not None:
+        ends = parameter.low - below * parameter.step, parameter.high + above * parameter.step
+    elif parameter.log:
+        ends = parameter.low / (1 + below), parameter.high * (1 + above)
+    else:
+        ends = parameter.low - below * width, parameter.high + above * width
+    return Float(
+        parameter.low, parameter.high, log=parameter.log, step=parameter.step, evaluate=ends
+    )
+
+
+@given(
+    st.one_of(floats(), floats(log=True), stepped),
+    st.integers(0, 5),
+    st.integers(1, 5),
+    st.lists(st.floats(0, 1), min_size=1),
+)
+def test_experiments_beyond_the_range_are_admissible_ones(parameter, below, above, shares):
+    wider = with_evaluate(parameter, below, above)
+    assert wider.ends == parameter.ends  # designs are what they were
+    assert wider.count == parameter.count
+    space = Space({"x": wider})
+    domain = space.experiments
+    unit = torch.tensor(shares, dtype=torch.double)[:, None]
+    rows = torch.cat([domain.bounds, domain.placed(unit), domain.snap(domain.bounds * 1.5)])
+    for row in rows:
+        value = space.from_cube(row)["x"]
+        low, high = wider.evaluate
+        assert low <= value <= high
+        assert admissible(wider.experiments, value)
+    inside = space.cube.placed(unit)
+    assert all(admissible(parameter, space.from_cube(row)["x"]) for row in inside)
+    assert pickle.loads(pickle.dumps(wider)) == wider
+    assert eval(repr(wider), {"Float": Float}) == wider
 
 
 @given(parameters)
@@ -154,6 +194,13 @@ def test_a_choice_is_read_as_it_stands_in_the_list(choices, value, read):
         (lambda: Float(0, 1, step=3), "the nearest that fits is high=3.0"),
         (lambda: Float(0, 1, step=1e-12), r"1e\+12 steps.*leave step out"),
         (lambda: Float(1, 2, log=True, step=0.5), "either a logarithmic scale or steps"),
+        (lambda: Float(0, 1, evaluate=(0.1, 2)), r"\(0.1, 2.0\) must hold the range"),
+        (lambda: Float(0, 1, evaluate=(-1, 0.9)), "must hold the range of the designs"),
+        (lambda: Float(0, 1, evaluate=(2, -1)), "swap its ends"),
+        (lambda: Float(0, 1, evaluate=2), r"must be \(low, high\), got 2"),
+        (lambda: Float(0, 1, evaluate=(-math.inf, 2)), "must be finite"),
+        (lambda: Float(1, 2, log=True, evaluate=(0, 3)), "must start above 0, got low=0.0"),
+        (lambda: Float(0, 1, step=0.1, evaluate=(-0.25, 1)), "by whole steps of 0.1"),
         (lambda: Int(1, 1), "leave a fixed parameter out"),
         (lambda: Int(2, 1), "swap its ends"),
         (lambda: Int(0.5, 2), "must be a whole number, got 0.5"),

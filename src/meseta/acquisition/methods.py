@@ -37,6 +37,7 @@ class Method(NamedTuple):
     options: type[Any]
     prepare: Callable[..., Prepared] | None  # None: the next point of a Sobol sequence
     belief: Callable[[JointPosterior, Any], Mean]
+    beyond: bool = False  # whether it can tell what points are worth that are no designs
 
 
 def _mean_of_g(posterior: JointPosterior, options: Any) -> Mean:
@@ -54,13 +55,13 @@ def _unscented_mean(posterior: JointPosterior, options: UnscentedOptions) -> Mea
 METHODS = {
     "nes-ep": Method("NES-EP", NESOptions, prepare_nes, _mean_of_g),
     "nes-rs": Method("NES-RS", RejectionOptions, prepare_rejection, _mean_of_g),
-    "rkg": Method("Robust KG", KGOptions, prepare_knowledge_gradient, _mean_of_g),
+    "rkg": Method("Robust KG", KGOptions, prepare_knowledge_gradient, _mean_of_g, beyond=True),
     "uu-ei": Method("BO-UU EI", EIOptions, prepare_ei, _mean_of_g),
     "uu-ucb": Method("BO-UU UCB", UCBOptions, prepare_ucb, _mean_of_g),
     "uu-mes": Method("BO-UU MES", NESOptions, prepare_mes, _mean_of_g),
     "unscented-ei": Method("Unsc. BO", UnscentedOptions, prepare_unscented_ei, _unscented_mean),
     "ei": Method("Standard BO EI", EIOptions, prepare_ei_of_f, _mean_of_f),
-    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g),
+    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g, beyond=True),
 }
 
 

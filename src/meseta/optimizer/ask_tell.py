@@ -15,6 +15,7 @@ from meseta.gp.fit import fit_surrogates
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
+from meseta.optimizer.beyond import CLOSE, check_wider, share_beyond, unexplored
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import columns, history
@@ -38,8 +39,6 @@ SAME = 1e-4
 # A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
 # typed or carried out.
 RECOGNISED = 1e-2
-# A design is tested by an evaluation this close to it, in shares of the ranges.
-TESTED = 2e-2
 ATTEMPTS = 100  # to find a point apart from the others; a box of a few floats may have none
 BLOCK = 128  # points of the sequence that are computed in one go
 
@@ -72,6 +71,7 @@ class Optimizer:
         self.noise = read_noise(chosen.noise, self.space, chosen.edge)
         self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
         self.options = methods.checked_options(chosen.method, chosen.options)
+        check_wider(self.space, self.noise, self.environments, chosen.method)
         self.seed = chosen.drawn_seed()
         self.initial = read_initial(chosen.initial, chosen.num_initial, self.environments)
         self.info: SuggestInfo | None = None  # behind the last point of the method
@@ -324,11 +324,13 @@ class Optimizer:
         prepare = methods.prepare(self.method, self.options)
         if prepare is None:
             self.info = SuggestInfo()
-            x = cube.sobol_sequence(number, 1, self.seed)[0]
+            x = self.space.experiments.sobol_sequence(number, 1, self.seed)[0]
             return self.space.from_cube(x if held is None else held.put(x))
         fitted, pending = self.fitted, self._points(self._record.busy)
         stream = stream_of(self.seed, number)
-        x, prepared, maximize = suggest(fitted.core, cube, prepare, stream, pending, held)
+        x, prepared, maximize = suggest(
+            fitted.core, cube, prepare, stream, pending, held, self.space.experiments
+        )
         recorded = prepared.info.raw(fitted.posterior.units)
         error = fitted.core.kernel.error
         self.info = SuggestInfo(fitted.info, prepared, recorded, error, maximize)
@@ -345,26 +347,43 @@ class Optimizer:
         )
 
     def _untested(self) -> Design | None:
-        """The recommended design, if it is time to test it and nothing close by was evaluated."""
+        """The recommended design, if it is time to test it and nothing close by was evaluated.
+
+        Before that what the noise makes of it beyond all evaluations, where that is allowed: there
+        its value is extrapolated.
+        """
         number = len(self._record.trials)
         every = self.settings.verify
         if every == 0 or (number - self.initial.num + 1) % every:
             return None
         if methods.prepare(self.method, self.options) is None:
             return None
-        x = self._robust_optimum()
-        if (self._from_design(self._points(self._record.trials), x) <= TESTED).any():
+        x, known = self._robust_optimum(), self._points(self._record.trials)
+        generator = torch.Generator().manual_seed(self.seed + number)
+        further = self._unexplored(x, generator)
+        if further is not None:
+            x = further
+        elif (self._from_design(known, x) <= CLOSE).any():
             return None
-        held = self.environments.drawn(torch.Generator().manual_seed(self.seed + number))
+        held = self.environments.drawn(generator)
         self.info = SuggestInfo(self.fitted.info)
         return self.space.from_cube(x if held is None else held.put(x))
+
+    def _unexplored(
+        self, x: Float[Tensor, " d"], generator: torch.Generator
+    ) -> Float[Tensor, " d"] | None:
+        """Where noise takes a design beyond all trials; None: nowhere that can be evaluated."""
+        if not self.space.wider:
+            return None
+        law, rows = in_cube(self.law, self.space), self._points(self._record.trials)
+        return unexplored(law, x, rows, self.space.experiments, generator)
 
     def _test(self, x: Float[Tensor, " d"]) -> Test | None:
         """The evaluation closest to a design, beside what the others led to expect."""
         complete = self._record.complete
         distance = self._from_design(self._points(complete), x)
         nearest = int(distance.argmin())
-        if distance[nearest] > TESTED or len(complete) < 2:
+        if distance[nearest] > CLOSE or len(complete) < 2:
             return None
         units = self.fitted.posterior.units
         mean, variance = self.fitted.mixture.leave_one_out(torch.tensor([nearest]))
@@ -418,7 +437,10 @@ class Optimizer:
 
     def _valued(self, x: Float[Tensor, " d"]) -> Recommendation:
         """The design at a row of the unit cube, with what the model expects of it."""
-        moments = self.fitted.posterior.joint(self.space.columns(x)[None])
+        columns = self.space.columns(x)
+        moments = self.fitted.posterior.joint(columns[None])
+        evaluated = self.space.columns(self._points(self._record.complete))
+        low, high = self.space.bounds
         return Recommendation(
             self.environments.without(self.space.from_cube(x), tuple(self.environments.variables)),
             self._flip(float(moments.m_g)),
@@ -426,6 +448,7 @@ class Optimizer:
             self._flip(float(moments.m_f)),
             float(moments.v_f.sqrt()),
             self._test(x),
+            share_beyond(self.law, columns, evaluated, high - low),
         )
 
     def _flip(self, value: float) -> float:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from meseta.optimizer.beyond import in_words
 from meseta.optimizer.record import Recommendation, Test
 from meseta.space.space import Design
 
@@ -26,6 +27,8 @@ class Expected(Protocol):
     def nominal_std(self) -> float: ...
     @property
     def test(self) -> Test | None: ...
+    @property
+    def beyond(self) -> float: ...
 
 
 def comparison(title: Sequence[str], robust: Expected, nominal: Recommendation) -> str:
@@ -37,7 +40,9 @@ def comparison(title: Sequence[str], robust: Expected, nominal: Recommendation) 
     lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
     test = robust.test or "not evaluated itself, nor anything within 2 % of the ranges"
     tested = f"(The robust optimum was {test}.)"
-    return "\n".join([", ".join(title), *lines, tested, NOMINAL])
+    warning = in_words(robust.beyond)
+    notes = [tested, *([f"({warning}.)"] if warning else []), NOMINAL]
+    return "\n".join([", ".join(title), *lines, *notes])
 
 
 def _column(title: str, optimum: Expected) -> list[str]:

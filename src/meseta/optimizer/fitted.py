@@ -45,7 +45,7 @@ class Fitted:
 
     def mixture_under(self, law: NoiseLaw) -> Mixture:
         """The posterior for another noise, in the units of the columns."""
-        inside, box = in_cube(law, self.space), self.space.cube.bounds
+        inside, box = in_cube(law, self.space), self.space.experiments.bounds
         parts = tuple(joint_posterior(each, inside, box) for each in self.fit.surrogates)
         return Mixture(parts, self.fit.weights)
 

@@ -59,6 +59,7 @@ class Recommendation:
     nominal_mean: float  # of f(x): what it is worth if nothing perturbs it
     nominal_std: float
     test: Test | None = None  # the nearest evaluation; None: there is none close by
+    beyond: float = 0.0  # the share of the noise that falls beyond everything that was evaluated
 
 
 @dataclass(frozen=True)

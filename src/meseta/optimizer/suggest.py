@@ -34,6 +34,7 @@ def suggest(
     stream: int,
     pending: Float[Tensor, "p d"] | None = None,
     held: Held | None = None,
+    experiments: Domain | None = None,
 ) -> tuple[Float[Tensor, " d"], Prepared, MaximizeInfo]:
     """The point that a method would evaluate next; everything in the units of the posterior.
 
@@ -44,9 +45,10 @@ def suggest(
         stream: Seeds everything random.
         pending: Points under evaluation. They count as observed, with their mean as their value.
         held: Columns that cannot be chosen, and what they are expected to be.
+        experiments: What may be evaluated; None: designs only.
     """
     prepared = prepare_method(posterior, domain, prepare, stream, pending)
-    x, info = maximize_prepared(prepared, posterior, domain, stream, held)
+    x, info = maximize_prepared(prepared, posterior, experiments or domain, stream, held)
     return x, prepared, info
 
 
@@ -70,7 +72,7 @@ def maximize_prepared(
     stream: int,
     held: Held | None = None,
 ) -> tuple[Float[Tensor, " d"], MaximizeInfo]:
-    """The design where the acquisition function of a method is highest."""
+    """The point where the acquisition function of a method is highest."""
     x, info = maximize_acquisition(
         prepared.value if held is None else lambda x: prepared.value(held.put(x)),
         domain,

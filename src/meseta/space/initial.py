@@ -10,6 +10,7 @@ from torch import Tensor
 
 from meseta.boundary import read_count, unknown
 from meseta.space.environments import Environments
+from meseta.space.parameter import Categorical
 from meseta.space.space import Design, Params, Space
 
 Spread = Literal["sobol", "uniform"]
@@ -97,8 +98,11 @@ def _read_given(params: Params, environments: Environments) -> Design:
 
 def _admissible(params: Design, space: Space) -> Design:
     """Refused unless it is a design; rounding off the steps is mended."""
-    nearest = {name: parameter.nearest(params[name]) for name, parameter in space.items()}
-    for name, (low, high) in space.ranges.items():
+    nearest = {name: p.experiments.nearest(params[name]) for name, p in space.items()}
+    for name, parameter in space.items():
+        if isinstance(parameter, Categorical):
+            continue
+        low, high = parameter.experiments.low, parameter.experiments.high
         value = params[name]
         if not low <= value <= high:
             raise ValueError(

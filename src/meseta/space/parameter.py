@@ -23,10 +23,11 @@ ROUNDING = 1e-9  # of a step: what a sum of decimal fractions may be off
 if TYPE_CHECKING:
     Number = float
     Flag = bool
+    Ends = tuple[float, float]
     Choices = Sequence[str | bool | int | float | None]
     Value = Any  # to a type checker, so that x["speed"] * 2 needs no cast
 else:  # at run time they are read by hand, so that a mistake is named
-    Number = Flag = Choices = object
+    Number = Flag = Ends = Choices = object
     Value = float | int | str | bool | None
 Design = dict[str, Value]  # a value for each parameter, in the order of the space
 
@@ -37,15 +38,25 @@ class Float:
 
     With `log` it is searched on a logarithmic scale, as suits a learning rate; with `step` it takes
     the values low, low + step, ..., high only, such as a dose in tenths of a millilitre.
+
+    `evaluate=(lower, upper)` lets experiments go beyond the range of the designs, to where the
+    noise takes them.
     """
 
     low: float
     high: float
     log: bool
     step: float | None
+    evaluate: tuple[float, float] | None
 
     def __init__(
-        self, low: Number, high: Number, *, log: Flag = False, step: Number | None = None
+        self,
+        low: Number,
+        high: Number,
+        *,
+        log: Flag = False,
+        step: Number | None = None,
+        evaluate: Ends | None = None,
     ) -> None:
         lower, upper = read_range("a Float", (low, high))
         _check_log("a Float", log, lower, step is not None)
@@ -53,11 +64,22 @@ class Float:
             raise ValueError(f"the range ({lower}, {upper}) is too narrow for a logarithmic scale")
         if step is not None:
             step = _read_step(lower, upper, step)
-        _set(self, low=lower, high=upper, log=log, step=step)
+        if evaluate is not None:
+            evaluate = _read_evaluate(lower, upper, evaluate, log, step)
+        _set(self, low=lower, high=upper, log=log, step=step, evaluate=evaluate)
 
     def __repr__(self) -> str:
+        log = ", log=True" if self.log else ""
         step = "" if self.step is None else f", step={self.step}"
-        return f"Float({self.low}, {self.high}{', log=True' if self.log else ''}{step})"
+        evaluate = "" if self.evaluate is None else f", evaluate={self.evaluate}"
+        return f"Float({self.low}, {self.high}{log}{step}{evaluate})"
+
+    @property
+    def experiments(self) -> "Float":
+        """The range of what may be evaluated."""
+        if self.evaluate is None:
+            return self
+        return Float(*self.evaluate, log=self.log, step=self.step)
 
     @property
     def count(self) -> int | None:
@@ -82,7 +104,10 @@ class Float:
         """The value, on the next step; outside the range it stays outside."""
         if self.step is not None:
             return self._stepped(round((x[0] - self.low) / self.step), self.step)
-        return _unlog(x[0], self) if self.log else x[0]
+        if not self.log:
+            return x[0]
+        ((low, high),) = self.ends
+        return _unlog(x[0], self if low <= x[0] <= high else self.experiments)
 
     def nearest(self, value: float) -> float:
         """The admissible value that is nearest."""
@@ -124,6 +149,11 @@ class Int:
     def __repr__(self) -> str:
         step = "" if self.step == 1 else f", step={self.step}"
         return f"Int({self.low}, {self.high}{', log=True' if self.log else ''}{step})"
+
+    @property
+    def experiments(self) -> "Int":
+        """The range of what may be evaluated."""
+        return self
 
     @property
     def count(self) -> int:
@@ -184,6 +214,11 @@ class Categorical:
 
     def __repr__(self) -> str:
         return f"Categorical({list(self.choices)})"
+
+    @property
+    def experiments(self) -> "Categorical":
+        """What may be evaluated."""
+        return self
 
     @property
     def count(self) -> int:
@@ -277,6 +312,25 @@ def _read_step(low: float, high: float, step: object) -> float:
         fitting = Decimal(repr(low)) + max(1, round(steps)) * Decimal(repr(width))
         raise ValueError(_unfitting("a Float", low, high, width, float(fitting)))
     return width
+
+
+def _read_evaluate(
+    low: float, high: float, evaluate: object, log: bool, step: float | None
+) -> tuple[float, float] | None:
+    """The ends of what may be evaluated; None where these are the ends of the range."""
+    lower, upper = read_range("evaluate=(lower, upper)", evaluate)
+    if not (lower <= low and high <= upper):
+        raise ValueError(
+            f"evaluate=({lower}, {upper}) must hold the range of the designs, ({low}, {high})"
+        )
+    _check_log("evaluate=(lower, upper)", log, lower, False)
+    for further in (low - lower, upper - high):
+        if step is not None and abs(further / step - round(further / step)) > ROUNDING:
+            raise ValueError(
+                f"evaluate=({lower}, {upper}) must go beyond the range of the designs, ({low}, "
+                f"{high}), by whole steps of {step}"
+            )
+    return None if (lower, upper) == (low, high) else (lower, upper)
 
 
 def _unfitting(

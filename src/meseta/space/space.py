@@ -90,11 +90,30 @@ class Space:
         return Domain(box.clone(), tuple(part for part in parts if part is not None))
 
     @property
+    def wider(self) -> tuple[str, ...]:
+        """Parameters whose experiments may go beyond the range of the designs."""
+        return tuple(name for name, p in self.items() if p.experiments is not p)
+
+    @property
+    def experiments(self) -> Domain:
+        """What may be evaluated, in the units of the unit cube, which it holds."""
+        low, high = self.bounds
+        bounds = (self._experiment_ends - low) / (high - low)
+        discrete = (_discrete(self.columns_of(n).start, p.experiments) for n, p in self.items())
+        return Domain(bounds, tuple(part for part in discrete if part is not None))
+
+    @property
     def exact(self) -> Bool[Tensor, " d"]:
         """Columns in which every difference makes another experiment: whole numbers, choices."""
         return torch.tensor(
             [isinstance(p, Int | Categorical) for p in self.parameters for _ in p.ends]
         )
+
+    @property
+    def _experiment_ends(self) -> Float[Tensor, "2 d"]:
+        """Lower and upper ends of the columns of what may be evaluated."""
+        ends = [end for p in self.parameters for end in p.experiments.ends]
+        return torch.tensor(ends, dtype=torch.double).T
 
     def columns_of(self, name: str) -> slice:
         """Where a parameter is among the columns."""
@@ -149,7 +168,11 @@ class Space:
         """Rows of the unit cube as columns of the parameters."""
         low, high = self.bounds
         x = low + (high - low) * row
-        # rounding must not lead out of the box
+        # rounding must not lead out of the box, nor out of what may be evaluated
+        if self.wider:
+            lowest, highest = self.experiments.bounds
+            allowed = (row >= lowest) & (row <= highest)
+            x = torch.where(allowed, x.clamp(*self._experiment_ends), x)
         inside = (row >= 0) & (row <= 1)
         return torch.where(inside, x.clamp(low, high), x)
 
@@ -185,7 +208,9 @@ def _read_parameter(name: object, range_: object) -> Parameter:
 
 def _is_plain(parameter: Parameter) -> bool:
     """Whether (low, high) says it all."""
-    return isinstance(parameter, parameters.Float) and not (parameter.log or parameter.step)
+    return isinstance(parameter, parameters.Float) and not (
+        parameter.log or parameter.step or parameter.evaluate
+    )
 
 
 def _discrete(column: int, parameter: Parameter) -> Discrete | None:

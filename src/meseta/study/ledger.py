@@ -18,7 +18,8 @@ from optuna.trial import FrozenTrial
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from meseta.space.parameter import Categorical, Int, Parameter
+from meseta.integrations.optuna.attributes import DESIGNS
+from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.database import (
     PatientDatabase,
     Trouble,
@@ -116,6 +117,7 @@ def open_ledger(
     _check_same(file, study, wanted)
     if not reading:
         _keep(study, {FORMAT: NEWEST, PARAMETERS: as_attribute(wanted)})
+        _keep(study, {DESIGNS: designs} if (designs := designs_of(parameters)) else {})
     return Ledger(file, study, database, parameters, wanted)
 
 
@@ -160,7 +162,11 @@ def differences(file: StudyFile, study: optuna.Study, wanted: Distributions) -> 
     if study.direction.name.lower() != file.direction:
         kept = study.direction.name.lower()
         return f"{here} is one to {kept}, but {file.label} says {file.direction}"
-    found = changes(study, study.get_trials(deepcopy=False), wanted)
+    trials = study.get_trials(deepcopy=False)
+    found = changes(study, trials, wanted)
+    kept, named = study.user_attrs.get(DESIGNS, {}), designs_of(file.ranges())
+    if trials and not found and kept != named:
+        found = [f"its designs have the ranges {kept}, in the file {named}"]
     return f"{here} has other parameters than {file.label}: {'; '.join(found)}" if found else ""
 
 
@@ -231,7 +237,16 @@ def distributions_of(parameters: Mapping[str, Parameter]) -> Distributions:
 def _distribution(parameter: Parameter) -> BaseDistribution:
     if isinstance(parameter, Categorical):
         return CategoricalDistribution(parameter.choices)
-    low, high, log = parameter.low, parameter.high, parameter.log
-    if isinstance(parameter, Int):
-        return IntDistribution(int(low), int(high), log=log, step=parameter.step)
-    return FloatDistribution(low, high, log=log, step=parameter.step)
+    wide, log = parameter.experiments, parameter.log
+    if isinstance(wide, Int):
+        return IntDistribution(int(wide.low), int(wide.high), log=log, step=wide.step)
+    return FloatDistribution(wide.low, wide.high, log=log, step=wide.step)
+
+
+def designs_of(parameters: Mapping[str, Parameter]) -> dict[str, list[float]]:
+    """The ranges of the designs of parameters whose trials may go further."""
+    return {
+        name: [parameter.low, parameter.high]
+        for name, parameter in parameters.items()
+        if isinstance(parameter, Float) and parameter.evaluate is not None
+    }

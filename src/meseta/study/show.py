@@ -170,6 +170,7 @@ def answer_data(answer: Any) -> dict[str, Any]:
             "nominal_mean": each.nominal_mean,
             "nominal_std": each.nominal_std,
             "test": None if each.test is None else asdict(each.test),
+            "beyond": each.beyond,
         }
 
     return {"robust": plain(answer), "nominal": plain(answer.nominal), "notes": list(answer.notes)}

@@ -5,6 +5,9 @@ from optuna.trial import FrozenTrial, TrialState
 # A dict with the values that were carried out, by name, where they differ from the suggested ones.
 # The model learns from these.
 EXECUTED = "meseta:executed"
+# A dict of a study with the ranges of designs by name, [low, high], where trials may go further:
+# only such designs are recommended.
+DESIGNS = "meseta:designs"
 # The reason why a failed trial says nothing about its design, such as a worker that was stopped.
 # The design may be suggested again.
 VOID = "meseta:void"

@@ -46,7 +46,9 @@ class RobustSampler(optuna.samplers.BaseSampler):
     failed and pruned ones have no value, and are not suggested again.
 
     A finished trial may say by the user attribute EXECUTED which values were carried out:
-    `trial.set_user_attr(EXECUTED, {"x": 0.31})` in the objective. The model learns from these.
+    `trial.set_user_attr(EXECUTED, {"x": 0.31})` in the objective. The model learns from these. A
+    study may say by its user attribute DESIGNS that designs have narrower ranges than trials:
+    `study.set_user_attr(DESIGNS, {"x": [0.0, 1.0]})`.
 
     Args:
         settings: None: the defaults, with another seed each time, as samplers of Optuna have it.
@@ -89,7 +91,7 @@ class RobustSampler(optuna.samplers.BaseSampler):
         self, study: Study, numbers: Sequence[int], search_space: dict[str, BaseDistribution]
     ) -> list[dict[str, Any]]:
         """The designs of the trials with these numbers, which have begun: one reading, one fit."""
-        from meseta.integrations.optuna.study_space import StudySpace
+        from meseta.integrations.optuna.study_space import StudySpace, designs_of
         from meseta.integrations.optuna.study_trials import check_one_objective, check_supported
 
         check_one_objective(study)
@@ -98,7 +100,7 @@ class RobustSampler(optuna.samplers.BaseSampler):
         with _LOCK:
             trials = study.get_trials(deepcopy=False)
             check_supported(study, trials)
-            space = StudySpace(search_space)
+            space = StudySpace(search_space, designs_of(study))
             optimizer = self._resumed(study, trials, space, numbers)
             found = optimizer.ask(len(numbers))
             return [{**space.fixed, **space.to_optuna(design)} for design in found]

@@ -1,5 +1,6 @@
 """The robust optimum of a study, beside the nominal one."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
 from meseta.integrations.optuna.study_settings import observed, optimizer_of
-from meseta.integrations.optuna.study_space import StudySpace, names_in
+from meseta.integrations.optuna.study_space import StudySpace, designs_of, names_in
 from meseta.integrations.optuna.study_trials import check_supported, read_trials
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.comparison import comparison
@@ -44,6 +45,7 @@ def answer(study: Study, settings: Settings) -> StudyAnswer:
         robust.nominal_mean,
         robust.nominal_std,
         robust.test,
+        robust.beyond,
         nominal=_outside(optimizer.nominal(), space, order),
         notes=notes,
         optimizer=optimizer,
@@ -70,7 +72,7 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
         raise ValueError(
             f"the study {study.study_name!r} has no complete trial to go by; run it first"
         )
-    space = _space(trials)
+    space = _space(trials, designs_of(study))
     dropped = _dropped(trials, space)
     _check_names(settings, trials)
     optimizer = optimizer_of(study, space, settings)
@@ -84,7 +86,7 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
     return Modelled(space, optimizer, (*dropped, *read.left_out), read.numbers)
 
 
-def _space(trials: list[FrozenTrial]) -> StudySpace:
+def _space(trials: list[FrozenTrial], designs: Mapping[str, Any]) -> StudySpace:
     shared = optuna.search_space.intersection_search_space(trials)
     if all(each.single() for each in shared.values()):
         raise ValueError(
@@ -92,7 +94,7 @@ def _space(trials: list[FrozenTrial]) -> StudySpace:
             "to recommend; look at one branch of a conditional study at a time, copied into a "
             "study of its own"
         )
-    return StudySpace(shared)
+    return StudySpace(shared, designs)
 
 
 def _dropped(trials: list[FrozenTrial], space: StudySpace) -> tuple[str, ...]:

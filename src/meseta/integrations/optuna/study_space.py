@@ -1,8 +1,10 @@
 """The parameters of an Optuna study as a space of ours, values translated both ways."""
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
+from optuna import Study
 from optuna.distributions import (
     BaseDistribution,
     CategoricalDistribution,
@@ -10,22 +12,26 @@ from optuna.distributions import (
     IntDistribution,
 )
 
+from meseta.integrations.optuna.attributes import DESIGNS
 from meseta.noise import NoiseLaw
 from meseta.noise.scipy_law import read_law
-from meseta.space.parameter import Categorical, Float, Int, Parameter, Value
+from meseta.space.parameter import Categorical, Float, Int, Parameter, Value, read_range
 from meseta.space.space import Design, Space
 
 Distributions = dict[str, BaseDistribution]
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class StudySpace:
     """Distributions by name, the space they make, and translations between their values.
 
     A distribution with a single value is no part of the space. A parameter whose name an optimizer
-    would refuse, such as "value", has another one inside.
+    would refuse, such as "value", has another one inside. `designs` are the ranges of those whose
+    designs have a narrower one than their trials.
     """
 
-    def __init__(self, distributions: Distributions) -> None:
+    def __init__(self, distributions: Distributions, designs: Mapping[str, Any] = _NONE) -> None:
+        self.designs = designs
         self.fixed = {name: _only(d) for name, d in distributions.items() if d.single()}
         self.distributions = {n: d for n, d in distributions.items() if n not in self.fixed}
         self.labels = {
@@ -50,6 +56,8 @@ class StudySpace:
 
     def _parameter(self, name: str) -> Parameter:
         d = self.distributions[name]
+        if name in self.designs:
+            return _narrower(name, d, self.designs[name])
         if isinstance(d, FloatDistribution):
             return Float(d.low, d.high, log=d.log, step=d.step)
         if isinstance(d, IntDistribution):
@@ -67,6 +75,28 @@ class StudySpace:
         if name not in self.labels:
             return value
         return self.distributions[name].to_external_repr(self.labels[name].index(value))
+
+
+def designs_of(study: Study) -> Mapping[str, Any]:
+    """The ranges of the designs that a study says, by the names of its parameters."""
+    designs = study.user_attrs.get(DESIGNS, {})
+    if not isinstance(designs, Mapping):
+        raise TypeError(
+            f"the attribute {DESIGNS!r} of the study must be a dict of ranges by name, such as "
+            f"{{'x': [0.0, 1.0]}}, got {designs!r}"
+        )
+    return designs
+
+
+def _narrower(name: str, distribution: BaseDistribution, ends: Any) -> Float:
+    if not isinstance(distribution, FloatDistribution):
+        raise ValueError(
+            f"the attribute {DESIGNS!r} of the study has a range of {name!r}, which is no "
+            f"FloatDistribution but {distribution!r}; leave it out"
+        )
+    d = distribution
+    low, high = read_range(f"designs of {name!r}", ends)
+    return Float(low, high, log=d.log, step=d.step, evaluate=(d.low, d.high))
 
 
 def noise_within(noise: object, inside: Mapping[str, str]) -> Any:

@@ -62,6 +62,11 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
         row("Nominal value (f)", "without noise", nominal_value(robust), nominal_value(nominal)),
         ("Put to the test", _tested(answer.robust, terms), _tested(answer.nominal, terms)),
         (
+            together("Extrapolated", remark("noise beyond all evaluations")),
+            percent(answer.robust.beyond),
+            percent(answer.nominal.beyond),
+        ),
+        (
             "Better by",
             _by(answer.gain, "robust value", terms),
             _by(answer.price, "nominal value", terms),

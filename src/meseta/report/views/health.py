@@ -8,6 +8,7 @@ from typing import Any, Literal
 from meseta.inference import EPInfo
 from meseta.kernels.smoothed import NOTICEABLE
 from meseta.noise import Placed
+from meseta.optimizer.beyond import in_words
 from meseta.optimizer.suggest import SuggestInfo
 from meseta.report.views.subject import Subject
 from meseta.space.parameter import Categorical
@@ -36,6 +37,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
         *_numerics(subject, info),
         *_inference(info.recorded),
         *_ascent(info),
+        *_beyond(subject),
         *_places(subject),
     )
 
@@ -152,6 +154,19 @@ def _ascent(info: SuggestInfo) -> Iterator[Finding]:
             "note",
             "search for the next design",
             f"{info.maximize.unfinished} restarts stopped before they converged",
+        )
+
+
+def _beyond(subject: Subject) -> Iterator[Finding]:
+    share = subject.robust.beyond
+    if warning := in_words(share):
+        yield Finding("warning", "range", warning)
+    elif share >= 0.01:
+        yield Finding(
+            "note",
+            "range",
+            f"{100 * share:.0f} % of the noise at the robust optimum falls beyond everything that "
+            "was evaluated",
         )
 
 

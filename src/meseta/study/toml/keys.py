@@ -140,6 +140,7 @@ class ParameterTable(Table):
     type: Literal["float", "int", "category"] | None = None
     log: bool = False
     step: float | None = None
+    evaluate: Annotated[tuple[float, float], Field(strict=False)] | None = None
     choices: Annotated[tuple[Choice, ...], Field(strict=False)] | None = None
     unit: Text | None = None
     noise: OwnNoise | None = None
@@ -179,7 +180,7 @@ class ParameterTable(Table):
                 raise refusal("is 'category', which needs choices = [...]", "type")
             self._check_order()
             return self
-        for key in ("low", "high", "step", "log"):
+        for key in ("low", "high", "step", "log", "evaluate"):
             if getattr(self, key):
                 raise refusal("does not go with choices; leave one of them out", key)
         if self.type not in (None, "category"):
@@ -200,9 +201,11 @@ class ParameterTable(Table):
         assert self.low is not None
         assert self.high is not None
         if self.type == "int":
+            if self.evaluate is not None:
+                raise ValueError("whole numbers have no evaluate; leave type or evaluate out")
             step = 1 if self.step is None else self.step
             return Int(self.low, self.high, log=self.log, step=step)
-        return Float(self.low, self.high, log=self.log, step=self.step)
+        return Float(self.low, self.high, log=self.log, step=self.step, evaluate=self.evaluate)
 
     @property
     def environment(self) -> bool:

@@ -1,0 +1,89 @@
+"""Beyond the ranges: experiments there, and how much of the noise falls where none was made."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.acquisition import methods
+from meseta.noise import NoiseLaw, Placed
+from meseta.noise.perturbed import perturbed
+from meseta.space.domain import Domain
+from meseta.space.environments import Environments
+from meseta.space.space import Space
+
+CLOSE = 2e-2  # share of the ranges: what lies this close to the evaluations counts as evaluated
+DRAWS = 2**13
+FEW = 16  # perturbed designs: the furthest lies about two standard deviations away
+# From this share of the noise on, a robust value is mostly extrapolation, and a warning says so.
+MUCH = 0.2
+
+
+def check_wider(space: Space, law: NoiseLaw, environments: Environments, method: str) -> None:
+    """Refuse experiments beyond the ranges that tell nothing, or that the method can't weigh."""
+    for name in space.wider:
+        if name in environments.variables:
+            raise ValueError(
+                f"evaluate=... of {name!r}: an Environment is no part of the design, so that its "
+                "range is that of the experiments; widen low and high instead"
+            )
+        marginal = law.in_dimension(space.num_columns).marginals[space.columns_of(name).start]
+        if isinstance(marginal, Placed) and marginal.edge != "allow":
+            raise ValueError(
+                f"evaluate=... of {name!r}: edge={marginal.edge!r} keeps it in its range, so that "
+                "experiments beyond tell nothing; leave one of them out"
+            )
+    if space.wider and not methods.get(method).beyond:
+        able = [name for name, each in methods.METHODS.items() if each.beyond]
+        raise ValueError(
+            f"evaluate=... of {', '.join(map(repr, space.wider))}: the method {method!r} weighs "
+            f"designs only; take one of {', '.join(map(repr, able))}, or leave evaluate out"
+        )
+
+
+def share_beyond(
+    law: NoiseLaw,
+    x: Float[Tensor, " d"],
+    evaluated: Float[Tensor, "n d"],
+    width: Float[Tensor, " d"],
+) -> float:
+    """How much of the noise at x falls outside the box of all evaluations.
+
+    Args:
+        law: The noise of all columns.
+        x: A design; like all that follows in the units of the columns.
+        evaluated: Where f was evaluated.
+        width: Of the ranges.
+    """
+    generator = torch.Generator().manual_seed(0)
+    z = perturbed(law, x.expand(DRAWS, -1), generator)
+    low, high = evaluated.amin(0) - CLOSE * width, evaluated.amax(0) + CLOSE * width
+    return float(((z < low) | (z > high)).any(-1).double().mean())
+
+
+def unexplored(
+    law: NoiseLaw,
+    x: Float[Tensor, " d"],
+    evaluated: Float[Tensor, "n d"],
+    experiments: Domain,
+    generator: torch.Generator,
+) -> Float[Tensor, " d"] | None:
+    """Where the noise may take x beyond all evaluations, and an experiment can be made.
+
+    Of FEW perturbed designs the one that lies furthest beyond; None: none of them does. All in the
+    unit cube.
+    """
+    z = experiments.snap(perturbed(law, x.expand(FEW, -1), generator))
+    further = torch.maximum(evaluated.amin(0) - z, z - evaluated.amax(0)).amax(-1)
+    furthest = int(further.argmax())
+    return z[furthest] if further[furthest] > CLOSE else None
+
+
+def in_words(share: float) -> str:
+    """What a reader should know; empty: nothing."""
+    if share < MUCH:
+        return ""
+    return (
+        f"{100 * share:.0f} % of the noise at the robust optimum falls beyond everything that was "
+        "evaluated, where the model extrapolates. Allow experiments there (evaluate), or narrow "
+        "the ranges"
+    )
