@@ -6,7 +6,7 @@ torch is not loaded here: study files are read by this, too, and are read fast.
 import math
 import operator
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from numbers import Real
 from typing import Any, SupportsIndex
@@ -35,16 +35,46 @@ def read_number(what: str, value: Any, remedy: str = "") -> float:
     return finite
 
 
+EVERY = (-math.inf, math.inf)
+
+
+def read_possible(possible: Any) -> tuple[float, float]:
+    """The smallest and the largest value that f can have; either may be infinite."""
+    if is_array(possible):
+        possible = possible.tolist()
+    expected = (
+        "possible must be (smallest, largest), such as (0, math.inf) for what is not negative"
+    )
+    if not isinstance(possible, Sequence) or isinstance(possible, str) or len(possible) != 2:
+        raise TypeError(f"{expected}, got {possible!r}")
+    for end in possible:
+        if isinstance(end, (bool, str)) or not isinstance(end, (int, float, np.number)):
+            raise TypeError(f"{expected}, got {possible!r}")
+    low, high = map(float, possible)
+    if not low < high:
+        raise ValueError(f"{expected}, got {possible!r}")
+    return low, high
+
+
 def read_value(
-    value: object, what: str = "the value", remedy: str = "pass None if the evaluation failed"
+    value: object,
+    what: str = "the value",
+    remedy: str = "pass None if the evaluation failed",
+    possible: tuple[float, float] = EVERY,
 ) -> float:
-    """A value of f: a finite number that is not too large for the model."""
+    """A value of f: a finite number that is possible, and not too large for the model."""
     number = read_number(what, value, remedy)
     if abs(number) > LARGEST_VALUE:
         hint = f"; {remedy}" if remedy else ""
         raise ValueError(
             f"{what} must be within ±{LARGEST_VALUE:g}, which the model can hold, got "
             f"{number}{hint}"
+        )
+    low, high = possible
+    if not low <= number <= high:
+        raise ValueError(
+            f"{what} must lie between {low:g} and {high:g}, since no other is possible here, got "
+            f"{number}; correct it, or possible={possible}"
         )
     return number
 

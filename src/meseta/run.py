@@ -15,7 +15,7 @@ from meseta.boundary import described_error, read_count, read_value, shown
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.comparison import comparison
 from meseta.optimizer.evaluation import read_evaluation
-from meseta.optimizer.record import Recommendation, Test, Trial
+from meseta.optimizer.record import Recommendation, Test, Trial, interval
 from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
 from meseta.problems import Problem
 from meseta.report.views.report import Report, report
@@ -57,6 +57,11 @@ class Result:
 
         page.check_target(path, force=force)  # before the work is done
         return page.write(self.views(**words), path, force=force)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of E f(x + xi) at params."""
+        return interval(self.mean, self.std, self.optimizer.settings.possible)
 
     def views(self, **words: Unpack[Words]) -> Report:
         """What a report shows, as plain values: for `meseta.plot`, and for plots of your own."""
@@ -117,7 +122,7 @@ def maximize(
             KeyboardInterrupt to end the run.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, edge, method, options, kernel, prior,
-            noise_variance, verify, seed, num_initial, initial. See `Settings`.
+            noise_variance, possible, verify, seed, num_initial, initial. See `Settings`.
     """
     task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
     return _run(task, progress, callback)

@@ -241,10 +241,10 @@ def test_a_batch_that_fails_leaves_nothing_pending(monkeypatch):
     run(optimizer, wave, 1)
     real = meseta.optimizer.ask_tell.suggest
 
-    def once(posterior, domain, prepare, stream, pending, held):
+    def once(posterior, domain, prepare, stream, pending, *others):
         if len(pending):
             raise KeyboardInterrupt
-        return real(posterior, domain, prepare, stream, pending, held)
+        return real(posterior, domain, prepare, stream, pending, *others)
 
     monkeypatch.setattr(meseta.optimizer.ask_tell, "suggest", once)
     with pytest.raises(KeyboardInterrupt):

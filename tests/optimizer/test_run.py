@@ -197,7 +197,8 @@ def test_the_bar_shows_the_best_mean_and_can_be_silenced(capsys):
 
 def test_a_result_shows_the_robust_optimum_beside_the_nominal_one():
     result = quietly(sin_linear, {"x": (0, 1)}, budget=3)
-    title, header, x, robust, nominal, test, remark = repr(result).splitlines()
+    title, header, x, robust, nominal, test, *beyond, remark = repr(result).splitlines()
+    assert len(beyond) == (result.beyond >= 0.2)
     assert test.startswith("(The robust optimum was ")
     assert remark == "(The nominal optimum ignores the noise. It was not the target of the search.)"
     assert title == f"maximize by {meseta.acquisition.methods.DEFAULT_METHOD}, 3 evaluations"

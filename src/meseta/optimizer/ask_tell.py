@@ -1,5 +1,6 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
+import math
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import replace
@@ -187,7 +188,7 @@ class Optimizer:
         if value is not None:
             if error is not None:
                 raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
-            value = read_value(value)
+            value = read_value(value, possible=self.settings.possible)
             self._fitted = None
         error = None if error is None else str(error)
         self._record = self._record.with_told(params, value, error, number)
@@ -204,7 +205,8 @@ class Optimizer:
             seed: The seed of everything random from here on; None: as it was.
         """
         other = copy(self)
-        other._record = read_record(trials, self.space, self.environments)
+        possible = self.settings.possible
+        other._record = read_record(trials, self.space, self.environments, possible)
         if other._record.complete != self._record.complete:
             other._fitted = None
         other.info = None
@@ -443,13 +445,22 @@ class Optimizer:
         low, high = self.space.bounds
         return Recommendation(
             self.environments.without(self.space.from_cube(x), tuple(self.environments.variables)),
-            self._flip(float(moments.m_g)),
-            float(moments.v_g.sqrt()),
-            self._flip(float(moments.m_f)),
-            float(moments.v_f.sqrt()),
+            *self._possible(float(moments.m_g), float(moments.v_g)),
+            *self._possible(float(moments.m_f), float(moments.v_f)),
             self._test(x),
             share_beyond(self.law, columns, evaluated, high - low),
+            self.settings.possible,
         )
+
+    def _possible(self, mean: float, variance: float) -> tuple[float, float]:
+        """Mean in the user's sign, not beyond what f can have, and standard deviation.
+
+        A model that is wrong by so much cannot be surer than that.
+        """
+        least, most = self.settings.possible
+        expected = self._flip(mean)
+        moved = min(max(expected, least), most)
+        return moved, math.hypot(math.sqrt(variance), moved - expected)
 
     def _flip(self, value: float) -> float:
         """From the user's sign to that of a maximisation, and back."""

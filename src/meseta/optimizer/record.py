@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from meseta.boundary import EVERY
 from meseta.space.parameter import Design
 
 State = Literal["pending", "complete", "failed"]
@@ -42,11 +43,20 @@ class Test:
     @property
     def passed(self) -> bool:
         """Whether the value lies in the 95 % interval of what was expected."""
-        return abs(self.value - self.expected) <= 1.96 * self.std
+        return abs(self.value - self.expected) <= BAND * self.std
 
     def __str__(self) -> str:
         word = "as expected" if self.passed else "not as expected"
         return f"evaluated: {self.value:.5g}, {word} ({self.expected:.5g} ± {self.std:.2g})"
+
+
+BAND = 1.959964  # half-width of the 95 % interval of a Gaussian, in standard deviations
+
+
+def interval(mean: float, std: float, possible: tuple[float, float]) -> tuple[float, float]:
+    """The 95 % interval of a value that lies between the ends of what is possible."""
+    low, high = possible
+    return max(low, mean - BAND * std), min(high, mean + BAND * std)
 
 
 @dataclass(frozen=True)
@@ -60,6 +70,12 @@ class Recommendation:
     nominal_std: float
     test: Test | None = None  # the nearest evaluation; None: there is none close by
     beyond: float = 0.0  # the share of the noise that falls beyond everything that was evaluated
+    possible: tuple[float, float] = EVERY  # both means lie within, and so do intervals
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of g(x)."""
+        return interval(self.mean, self.std, self.possible)
 
 
 @dataclass(frozen=True)

@@ -3,13 +3,18 @@
 from collections.abc import Iterable
 from typing import get_args
 
-from meseta.boundary import read_value, unknown
+from meseta.boundary import EVERY, read_value, unknown
 from meseta.optimizer.record import Origin, Record, State, Trial
 from meseta.space.environments import Environments
 from meseta.space.space import Design, Space
 
 
-def read_record(trials: object, space: Space, environments: Environments) -> Record:
+def read_record(
+    trials: object,
+    space: Space,
+    environments: Environments,
+    possible: tuple[float, float] = EVERY,
+) -> Record:
     """The trials, checked as `tell` checks them; told in the order of their numbers."""
     expected = "trials must be a list of meseta.optimizer.record.Trial"
     if not isinstance(trials, Iterable):
@@ -23,12 +28,14 @@ def read_record(trials: object, space: Space, environments: Environments) -> Rec
                 f"trials must be numbered 0, 1, 2, ... in their order, got {trial.number} where "
                 f"{len(read)} is due; number them anew"
             )
-        read.append(_read_trial(trial, space, environments))
+        read.append(_read_trial(trial, space, environments, possible))
     told = tuple(trial.number for trial in read if trial.state != "pending")
     return Record(tuple(read), told, (None,) * len(told))
 
 
-def _read_trial(trial: Trial, space: Space, environments: Environments) -> Trial:
+def _read_trial(
+    trial: Trial, space: Space, environments: Environments, possible: tuple[float, float]
+) -> Trial:
     what = f"trial {trial.number}"
     for kind, word, known in (
         ("state", trial.state, get_args(State)),
@@ -54,7 +61,7 @@ def _read_trial(trial: Trial, space: Space, environments: Environments) -> Trial
     return Trial(
         trial.number,
         design,
-        read_value(trial.value, f"the value of {what}") if complete else None,
+        read_value(trial.value, f"the value of {what}", possible=possible) if complete else None,
         trial.state,
         trial.origin,
         trial.error,

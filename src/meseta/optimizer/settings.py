@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from meseta.acquisition import methods
 from meseta.acquisition.methods import DEFAULT_METHOD
-from meseta.boundary import SEEDS, read_count, read_number, unknown
+from meseta.boundary import EVERY, SEEDS, read_count, read_number, read_possible, unknown
 from meseta.gp.fit import KernelName, Prior
 from meseta.space.initial import Initial, check_initial
 from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
@@ -33,6 +33,7 @@ class Keywords(StepKeywords, total=False):
     edge: NamedEdge
     num_initial: int | None
     initial: Initial
+    possible: tuple[float, float]
     verify: int
 
 
@@ -81,6 +82,11 @@ class Settings:
     """The variance of the observations of f: how much repeated evaluations differ; None: it is
     inferred."""
 
+    possible: tuple[float, float] = EVERY
+    """The smallest and the largest value that f can have: (0, 1) for a share, (0, math.inf) for
+    what cannot be negative. Other values are refused, and estimates end there; the model itself
+    does not know it."""
+
     verify: int = 5
     """After how many evaluations the recommended design is put to the test: it is evaluated itself,
     unless a design within 2 % of the ranges was. 0: never."""
@@ -112,6 +118,7 @@ class Settings:
             self._keep("seed", read_count("seed", self.seed, least=0, most=SEEDS))
         if self.num_initial is not None:
             self._keep("num_initial", read_count("num_initial", self.num_initial))
+        self._keep("possible", read_possible(self.possible))
         self._keep("verify", read_count("verify", self.verify, least=0))
         if self.noise_variance is not None:
             self._keep("noise_variance", _read_variance(self.noise_variance))
@@ -120,7 +127,7 @@ class Settings:
         """The seed, or another one each time if there is none."""
         return secrets.randbits(62) if self.seed is None else self.seed
 
-    def _keep(self, name: str, plain: float | int) -> None:
+    def _keep(self, name: str, plain: float | int | tuple[float, float]) -> None:
         """A number of another library as a plain one."""
         object.__setattr__(self, name, plain)
 

@@ -243,7 +243,8 @@ def _historic(
     executed = read_values(ledger.parameters, texts)
     if failed:
         return _finished(ledger, executed, None, usual, cells.get(FAILED, ""))
-    return _finished(ledger, executed, _read_told(repr(column), given), usual)
+    value = _read_told(repr(column), given, ledger.file.possible)
+    return _finished(ledger, executed, value, usual)
 
 
 def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
@@ -317,15 +318,16 @@ def _read_outcome(
     if value is None:
         raise ValueError(f"trial {number} has no value; give one, or say --failed REASON")
     _check_observed(ledger, executed, number)
-    return replace(outcome, value=_read_told(f"the value of trial {number}", value))
+    what, possible = f"the value of trial {number}", ledger.file.possible
+    return replace(outcome, value=_read_told(what, value, possible))
 
 
-def _read_told(what: str, text: str) -> float:
+def _read_told(what: str, text: str, possible: tuple[float, float]) -> float:
     """A value that a person typed."""
     remedy = "an experiment without a value has failed: say --failed REASON, in a file: failed"
     if text.lower().lstrip("+-\u2212") in NO_NUMBER:
         raise ValueError(f"{what} must be a finite number, got {text!r}; {remedy}")
-    return read_value(read_text_number(what, text), what, remedy)
+    return read_value(read_text_number(what, text), what, remedy, possible)
 
 
 def _outcome_of(

@@ -130,7 +130,8 @@ class RobustSampler(optuna.samplers.BaseSampler):
 
         number, own = numbers[0], set(numbers)
         others = [trial for trial in trials if trial.number not in own]
-        read = read_trials(others, space, observed(self._settings))
+        settings = self._settings
+        read = read_trials(others, space, observed(settings), settings.possible)
         fresh = optimizer_of(study, space, replace(self._settings, seed=self._seed))
         known = list(read.trials)
         awaited = [

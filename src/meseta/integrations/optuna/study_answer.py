@@ -46,6 +46,7 @@ def answer(study: Study, settings: Settings) -> StudyAnswer:
         robust.nominal_std,
         robust.test,
         robust.beyond,
+        robust.possible,
         nominal=_outside(optimizer.nominal(), space, order),
         notes=notes,
         optimizer=optimizer,
@@ -76,7 +77,7 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
     dropped = _dropped(trials, space)
     _check_names(settings, trials)
     optimizer = optimizer_of(study, space, settings)
-    read = read_trials(every, space, observed(settings))
+    read = read_trials(every, space, observed(settings), settings.possible)
     optimizer = optimizer.with_trials(read.trials)
     if not optimizer.has_values:
         raise ValueError(

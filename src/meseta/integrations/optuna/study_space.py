@@ -79,7 +79,8 @@ class StudySpace:
 
 def designs_of(study: Study) -> Mapping[str, Any]:
     """The ranges of the designs that a study says, by the names of its parameters."""
-    designs = study.user_attrs.get(DESIGNS, {})
+    # a HyperbandPruner shows samplers a study without attributes: there all trials are designs
+    designs = getattr(study, "user_attrs", {}).get(DESIGNS, {})
     if not isinstance(designs, Mapping):
         raise TypeError(
             f"the attribute {DESIGNS!r} of the study must be a dict of ranges by name, such as "

@@ -7,7 +7,7 @@ from typing import Any
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.boundary import read_value, unknown
+from meseta.boundary import EVERY, read_value, unknown
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, is_void
 from meseta.integrations.optuna.study_space import StudySpace
 from meseta.optimizer.record import State, Trial
@@ -25,13 +25,16 @@ class StudyTrials:
 
 
 def read_trials(
-    trials: Sequence[FrozenTrial], space: StudySpace, observed: Sequence[str] = ()
+    trials: Sequence[FrozenTrial],
+    space: StudySpace,
+    observed: Sequence[str] = (),
+    possible: tuple[float, float] = EVERY,
 ) -> StudyTrials:
     """Complete trials, and as failed or pending what must not be proposed once more.
 
     A pruned trial has no value, but what it was stopped for would stop it again: it is avoided as
-    a failed one is. So is a complete one whose value is not finite. `observed` are parameters whose
-    values are those of EXECUTED alone.
+    a failed one is. So is a complete one whose value is not finite, or not possible. `observed` are
+    parameters whose values are those of EXECUTED alone.
     """
     read: list[Trial] = []
     numbers: list[int] = []
@@ -59,7 +62,7 @@ def read_trials(
         if state == "complete":
             try:
                 params = _executed(trial, planned, space, observed)
-                value = _finite(trial)
+                value = read_value(trial.value, "its value", "", possible)
             except (TypeError, ValueError) as error:
                 left_out.append(f"trial {trial.number} is left out of the model: {error}")
                 params, state = planned, "failed"
@@ -135,7 +138,3 @@ def _executed(
                 f"trial.set_user_attr({EXECUTED!r}, {{{name!r}: ...}}) in the objective"
             )
     return space.space.read({**planned, **space.to_meseta(executed)})
-
-
-def _finite(trial: FrozenTrial) -> float:
-    return read_value(trial.value, "its value", remedy="")

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from meseta.optimizer.record import Recommendation
+from meseta.boundary import EVERY
+from meseta.optimizer.record import BAND, Recommendation, interval
 
-BAND = 1.959964  # half-width of the 95 % interval of a Gaussian, in standard deviations
+__all__ = ["BAND", "Estimate", "SampledEstimate", "nominal_value", "robust_value"]
 
 
 @dataclass(frozen=True)
@@ -13,16 +14,17 @@ class Estimate:
 
     mean: float
     std: float
+    possible: tuple[float, float] = EVERY  # no interval goes beyond
 
     @property
     def low(self) -> float:
         """The lower end of the 95 % interval."""
-        return self.mean - BAND * self.std
+        return interval(self.mean, self.std, self.possible)[0]
 
     @property
     def high(self) -> float:
         """The upper end of the 95 % interval."""
-        return self.mean + BAND * self.std
+        return interval(self.mean, self.std, self.possible)[1]
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,9 @@ class SampledEstimate:
 
 def robust_value(best: Recommendation) -> Estimate:
     """The robust value g of a recommended design."""
-    return Estimate(best.mean, best.std)
+    return Estimate(best.mean, best.std, best.possible)
 
 
 def nominal_value(best: Recommendation) -> Estimate:
     """The nominal value f of a recommended design."""
-    return Estimate(best.nominal_mean, best.nominal_std)
+    return Estimate(best.nominal_mean, best.nominal_std, best.possible)

@@ -10,9 +10,11 @@ from meseta.kernels.smoothed import NOTICEABLE
 from meseta.noise import Placed
 from meseta.optimizer.beyond import in_words
 from meseta.optimizer.suggest import SuggestInfo
+from meseta.report.views.outcomes import DRAWS
 from meseta.report.views.subject import Subject
 from meseta.space.parameter import Categorical
 
+COUNTS = 0.1  # share of impossible predictions that makes the others doubtful
 EDGE = 1e-3  # share of the range: an optimum closer to an end is at the end
 COVERED = 0.8  # intervals are too narrow if a smaller share of values lies in them
 ENOUGH = 10  # values that are needed to judge the intervals
@@ -37,6 +39,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
         *_numerics(subject, info),
         *_inference(info.recorded),
         *_ascent(info),
+        *_possible(subject),
         *_beyond(subject),
         *_places(subject),
     )
@@ -154,6 +157,20 @@ def _ascent(info: SuggestInfo) -> Iterator[Finding]:
             "note",
             "search for the next design",
             f"{info.maximize.unfinished} restarts stopped before they converged",
+        )
+
+
+def _possible(subject: Subject) -> Iterator[Finding]:
+    low, high = subject.optimizer.settings.possible
+    values = subject.f_paths(subject.perturbed(subject.x_robust, DRAWS, stream=2))
+    share = float(((values < low) | (values > high)).double().mean())
+    if share >= 0.001:
+        yield Finding(
+            "note" if share < COUNTS else "warning",
+            "values",
+            f"of the values in use that the model predicts for the robust optimum, "
+            f"{100 * share:.1f} % are impossible (below {low:g} or above {high:g}). They count as "
+            "the nearest possible value, and intervals end there",
         )
 
 

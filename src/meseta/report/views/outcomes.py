@@ -46,7 +46,7 @@ class OutcomesOfBoth:
 def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
     """Samples both optima with the same samples of the noise and of f."""
     robust, nominal = (
-        subject.f_paths(subject.perturbed(x, DRAWS, stream=2))
+        subject.f_values(subject.perturbed(x, DRAWS, stream=2))
         for x in (subject.x_robust, subject.x_nominal)
     )
     edges = _edges(robust, nominal)

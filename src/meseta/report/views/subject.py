@@ -170,3 +170,7 @@ class Subject:
         """Joint samples of f at rows of the unit cube, in the user's units and sign."""
         values = [torch.cat([paths.f(chunk) for paths in self.paths]) for chunk in x.split(CHUNK)]
         return self.sign * self.units.y_to_raw(torch.cat(values, dim=-1))
+
+    def f_values(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
+        """The same, with what is impossible moved to the nearest possible value."""
+        return self.f_paths(x).clamp(*self.optimizer.settings.possible)

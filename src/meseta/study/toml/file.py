@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from meseta.boundary import shown, unknown
+from meseta.boundary import EVERY, shown, unknown
 from meseta.study.toml.keys import (
     CommandObjective,
     Contents,
@@ -76,6 +76,11 @@ class StudyFile:
     @property
     def direction(self) -> Literal["maximize", "minimize"]:
         return self.chosen.direction
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The smallest and the largest value that can be."""
+        return EVERY if self.chosen.possible is None else self.chosen.possible
 
     @property
     def observed(self) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pydantic import (
     model_validator,
 )
 
-from meseta.boundary import SEEDS, shown
+from meseta.boundary import SEEDS, read_possible, shown
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
 from meseta.study.toml.sentences import not_among
@@ -36,6 +36,17 @@ def _initial(initial: object) -> object:
     return initial
 
 
+def _possible(possible: object) -> tuple[float, float]:
+    """Unlike all other numbers in a file, these may be infinite."""
+    try:
+        return read_possible(possible)
+    except (TypeError, ValueError):
+        raise refusal(
+            "must be [smallest, largest], such as [0, inf] for what cannot be negative, got "
+            f"{shown(possible)}"
+        ) from None
+
+
 class SettingsKeys(Table):
     """The settings of an optimizer that a file may have; what is left out has its default."""
 
@@ -44,6 +55,7 @@ class SettingsKeys(Table):
     options: dict[str, Any] = Field(default_factory=dict)
     kernel: Literal["auto", "se", "matern52", "matern32"] | None = None
     prior: Literal["default", "paper"] | None = None
+    possible: Annotated[Any, BeforeValidator(_possible)] = None
     verify: int | None = Field(default=None, ge=0)
     noise_variance: float | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=SEEDS)

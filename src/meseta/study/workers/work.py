@@ -11,7 +11,7 @@ import optuna
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.boundary import LONGEST_TEXT, cut
+from meseta.boundary import LONGEST_TEXT, cut, read_value
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED
 from meseta.study.database import PATIENCE
 from meseta.study.ledger import Ledger, StorageError
@@ -119,7 +119,7 @@ def _outcome(
     with beating(trial, ledger.trial_id(trial.number), ledger.database):
         try:
             result = evaluate(params)
-            _check_executed(ledger, params, result)
+            _check(ledger, params, result)
         except EvaluationFailed as error:
             return None, {ERROR: cut(str(error), 2 * LONGEST_TEXT)}
     return result.value, {EXECUTED: result.executed} if result.executed else {}
@@ -136,8 +136,8 @@ def _within_budget(ledger: Ledger, number: int) -> bool:
     return budget is None or progress(before, budget).taken < budget
 
 
-def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
-    """Refuse executed values that the model could not learn from."""
+def _check(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
+    """Refuse what the model could not learn from."""
     observed = ledger.file.observed
     missing = [name for name in observed if name not in result.executed]
     # where it never worked before, it will not the next time
@@ -152,6 +152,10 @@ def _check_executed(ledger: Ledger, params: dict[str, Any], result: Evaluation) 
             f"{missing[0]!r} is observed, so that an evaluation must say what it was: "
             f'{{"value": ..., "executed": {{"{missing[0]}": ...}}}}'
         )
+    try:
+        read_value(result.value, "the value", "", ledger.file.possible)
+    except ValueError as error:
+        raise EvaluationFailed(str(error)) from None
     try:
         ledger.space.read({**params, **result.executed})
     except (TypeError, ValueError) as error:
