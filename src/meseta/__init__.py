@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from meseta.measures import CVaR, MeanStd, OnTarget, Quantile, WorstCase, Yield
     from meseta.noise import (
         Discrete,
         Empirical,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "CVaR",
     "Categorical",
     "Discrete",
     "Empirical",
@@ -43,10 +45,13 @@ __all__ = [
     "Int",
     "Laplace",
     "LogNormal",
+    "MeanStd",
     "Mixture",
     "NoiseLaw",
     "Normal",
+    "OnTarget",
     "Optimizer",
+    "Quantile",
     "Recommendation",
     "Result",
     "Settings",
@@ -58,12 +63,20 @@ __all__ = [
     "Triangular",
     "TruncatedNormal",
     "Uniform",
+    "WorstCase",
+    "Yield",
     "from_scipy",
     "maximize",
     "minimize",
 ]
 
 _HOMES = {
+    "CVaR": "measures",
+    "MeanStd": "measures",
+    "OnTarget": "measures",
+    "Quantile": "measures",
+    "WorstCase": "measures",
+    "Yield": "measures",
     "Categorical": "space.parameter",
     "Environment": "noise",
     "Float": "space.parameter",

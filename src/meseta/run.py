@@ -12,6 +12,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from meseta.boundary import described_error, read_count, read_value, shown
+from meseta.measures import read_measure
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.comparison import comparison
 from meseta.optimizer.evaluation import read_evaluation
@@ -75,7 +76,7 @@ class Result:
             *([f"{failed} failed"] if failed else []),
             *(["interrupted"] if self.interrupted else []),
         ]
-        return comparison(title, self, self.nominal)
+        return comparison(title, self, self.nominal, self.optimizer.measure)
 
 
 class EvaluationsFailed(RuntimeError):
@@ -160,6 +161,9 @@ def _task(
 ) -> _Task:
     if settings.direction == "minimize" != direction:
         raise ValueError("the settings say 'minimize'; call meseta.minimize instead")
+    own = read_measure(settings.measure).direction
+    if own is not None and own != direction:
+        raise ValueError(f"{settings.measure} is to be {own}d; call meseta.{own} instead")
     settings = replace(settings, direction=direction)
     if isinstance(f, Problem):
         return _task_of_problem(f, space, budget, settings)

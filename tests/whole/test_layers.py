@@ -10,7 +10,7 @@ TESTS = Path(__file__).parents[1]
 # Lowest first; modules of one rank do not import each other.
 RANKS = [
     {"boundary"},
-    {"nes_plain", "noise"},
+    {"measures", "nes_plain", "noise"},
     {"space"},
     {"kernels", "problems"},
     {"gp", "inference"},

@@ -20,7 +20,8 @@ from meseta.acquisition.rejection import RejectionOptions, prepare_rejection
 from meseta.acquisition.unscented import UnscentedOptions, prepare_unscented_ei, unscented_mean
 from meseta.boundary import read_count, read_number, unknown
 from meseta.gp.joint import JointPosterior
-from meseta.gp.mixture import Mean
+from meseta.gp.mixture import Mean as MeanOf
+from meseta.measures import Mean, Measure
 
 DEFAULT_METHOD = "rkg"
 
@@ -36,32 +37,33 @@ class Method(NamedTuple):
     title: str
     options: type[Any]
     prepare: Callable[..., Prepared] | None  # None: the next point of a Sobol sequence
-    belief: Callable[[JointPosterior, Any], Mean]
+    belief: Callable[[JointPosterior, Any], MeanOf]
     beyond: bool = False  # whether it can tell what points are worth that are no designs
+    measures: bool = False  # whether it serves others than the mean
 
 
-def _mean_of_g(posterior: JointPosterior, options: Any) -> Mean:
+def _mean_of_g(posterior: JointPosterior, options: Any) -> MeanOf:
     return posterior.mean_g
 
 
-def _mean_of_f(posterior: JointPosterior, options: Any) -> Mean:
+def _mean_of_f(posterior: JointPosterior, options: Any) -> MeanOf:
     return posterior.mean_f
 
 
-def _unscented_mean(posterior: JointPosterior, options: UnscentedOptions) -> Mean:
+def _unscented_mean(posterior: JointPosterior, options: UnscentedOptions) -> MeanOf:
     return unscented_mean(posterior, options.kappa)
 
 
 METHODS = {
     "nes-ep": Method("NES-EP", NESOptions, prepare_nes, _mean_of_g),
     "nes-rs": Method("NES-RS", RejectionOptions, prepare_rejection, _mean_of_g),
-    "rkg": Method("Robust KG", KGOptions, prepare_knowledge_gradient, _mean_of_g, beyond=True),
+    "rkg": Method("Robust KG", KGOptions, prepare_knowledge_gradient, _mean_of_g, True, True),
     "uu-ei": Method("BO-UU EI", EIOptions, prepare_ei, _mean_of_g),
     "uu-ucb": Method("BO-UU UCB", UCBOptions, prepare_ucb, _mean_of_g),
     "uu-mes": Method("BO-UU MES", NESOptions, prepare_mes, _mean_of_g),
     "unscented-ei": Method("Unsc. BO", UnscentedOptions, prepare_unscented_ei, _unscented_mean),
     "ei": Method("Standard BO EI", EIOptions, prepare_ei_of_f, _mean_of_f),
-    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g, beyond=True),
+    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g, True, True),
 }
 
 
@@ -95,10 +97,30 @@ def checked_options(name: str, options: object = None) -> Any:
     return kind(**{key: _read(name, key, value, known[key]) for key, value in options.items()})
 
 
-def prepare(name: str, options: object = None) -> Prepare | None:
-    """What makes an acquisition function of a posterior; None for a method that has none."""
+def prepare(name: str, options: object = None, measure: Measure | None = None) -> Prepare | None:
+    """What makes an acquisition function of a posterior; None for a method that has none.
+
+    `measure` is in the units of the posterior; None: the mean.
+    """
     method, settings = get(name), checked_options(name, options)
-    return None if method.prepare is None else partial(method.prepare, options=settings)
+    if method.prepare is None:
+        return None
+    made = partial(method.prepare, options=settings)
+    if measure is None:
+        return made
+    check_measure(name, measure)
+    return partial(made, measure=measure)
+
+
+def check_measure(name: str, measure: Measure) -> None:
+    """Refuse a measure that a method cannot serve."""
+    if isinstance(measure, Mean) or get(name).measures:
+        return
+    able = ", ".join(repr(each) for each, method in METHODS.items() if method.measures)
+    raise ValueError(
+        f"the method {name!r} looks for the best mean of f(x + xi), and not for {measure}; take "
+        f'one of {able}, or measure="mean"'
+    )
 
 
 def _read(name: str, key: str, value: object, kind: Any) -> object:

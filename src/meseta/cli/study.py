@@ -135,10 +135,20 @@ def _export(path: Path, csv: bool) -> None:
     _print_json({**show.progress_data(now), "trials": found.rows})
 
 
-def recommend(path: StudyPath, as_json: Json = False) -> None:
+def recommend(
+    path: StudyPath,
+    measure: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help='What is wanted in use, "quantile 0.05", "yield 0.8 inf"; none: as in the file.',
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """Show the robust optimum that the trials speak for, beside the nominal one."""
     ledger = _opened(path, reading=True)
-    _report(ledger, as_json, needed=True)
+    _report(ledger, as_json, needed=True, measure=measure)
 
 
 def report(
@@ -343,16 +353,25 @@ def _opened(
 
 
 def _report(
-    ledger: "Ledger", as_json: bool, needed: bool = False, file: TextIO | None = None
+    ledger: "Ledger",
+    as_json: bool,
+    needed: bool = False,
+    file: TextIO | None = None,
+    measure: str | None = None,
 ) -> None:
     """Print the recommendation, if there is any yet."""
+    if measure is not None:
+        with wrong_use():
+            from meseta.measures import read_measure
+
+            read_measure(measure)
     with failures():
         from meseta.study import show
         from meseta.study.answer import answer_of
         from meseta.study.progress import progress
 
         now = progress(ledger.trials, ledger.file.budget)
-        answer = answer_of(ledger) if now.complete else None
+        answer = answer_of(ledger, measure) if now.complete else None
     if as_json:
         best = None if answer is None else show.answer_data(answer)
         _print_json({**show.progress_data(now), "recommendation": best}, file)

@@ -1,7 +1,7 @@
 """Samples of the robust maximum g* = max g~(x) over the box."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -10,6 +10,7 @@ from torch import Tensor
 from meseta.gp.blocks import in_blocks
 from meseta.gp.joint import JointPosterior
 from meseta.gp.paths import SamplePaths, Sampler, sample_paths
+from meseta.kernels import SmoothedKernel
 from meseta.space.ascent import Ascent
 from meseta.space.domain import Box, Domain, as_domain
 
@@ -63,8 +64,22 @@ def sample_maxima(
     return maximize_paths(paths, bounds, generator)
 
 
+@runtime_checkable
+class Paths(Protocol):
+    """Functions that are maximised: paths of g, or of another measure of f(x + xi)."""
+
+    @property
+    def kernel(self) -> SmoothedKernel: ...
+    @property
+    def X(self) -> Float[Tensor, "n d"]: ...
+    @property
+    def jitter(self) -> float: ...
+    def g(self, x: Tensor) -> Tensor: ...
+    def g_of(self, path: Tensor, x: Tensor) -> Tensor: ...
+
+
 def maximize_paths(
-    paths: SamplePaths,
+    paths: Paths,
     bounds: Box,
     generator: torch.Generator,
 ) -> Maxima:
@@ -136,7 +151,7 @@ def percentile_values(
     return torch.quantile(maxima, grid if num_values > 1 else grid.new_tensor([0.5]))
 
 
-def _sweep(paths: SamplePaths, domain: Domain, generator: torch.Generator) -> Float[Tensor, "m d"]:
+def _sweep(paths: Paths, domain: Domain, generator: torch.Generator) -> Float[Tensor, "m d"]:
     """Sobol points, and the data inside the box."""
     low, high = domain.bounds
     inside = ((low <= paths.X) & (high >= paths.X)).all(-1)
@@ -144,7 +159,7 @@ def _sweep(paths: SamplePaths, domain: Domain, generator: torch.Generator) -> Fl
 
 
 def _climb(
-    paths: SamplePaths,
+    paths: Paths,
     path: Int[Tensor, " b"],
     start: Float[Tensor, "b d"],
     domain: Domain,
@@ -167,7 +182,7 @@ def _precision(tops: Tensor, values: Tensor) -> float:
 
 
 def _distinct_tops(
-    paths: SamplePaths, sweep: Float[Tensor, "m d"], values: Float[Tensor, "paths m"]
+    paths: Paths, sweep: Float[Tensor, "m d"], values: Float[Tensor, "paths m"]
 ) -> tuple[Int[Tensor, " paths"], Int[Tensor, " paths"]]:
     """The best point of each path, and the best that does not lie on the same hill."""
     first = values.argmax(-1)
@@ -176,7 +191,7 @@ def _distinct_tops(
     return first, values.masked_fill(same_hill, -torch.inf).argmax(-1)
 
 
-def _scale(paths: SamplePaths) -> Float[Tensor, " d"]:
+def _scale(paths: Paths) -> Float[Tensor, " d"]:
     """The lengthscales of g: those of f, widened by the noise."""
     variance = paths.kernel.law.covariance_matrix.diagonal()
     return (paths.kernel.kernel.lengthscale**2 + 2 * variance).sqrt()

@@ -61,6 +61,16 @@ class SamplePaths:
         waves = self.f_cosine @ phase.cos().T + self.f_sine @ phase.sin().T
         return self.mean + waves + self.update @ self.kernel.k_f(x, self.X).T
 
+    def f_of(self, path: Int[Tensor, " b"], z: Float[Tensor, "b m d"]) -> Float[Tensor, "b m"]:
+        """Path path[i] of f at all of z[i]."""
+        cosine, sine, update = (
+            weights[path][:, :, None] for weights in (self.f_cosine, self.f_sine, self.update)
+        )
+        phase = z @ self.omega.T
+        waves = (phase.cos() @ cosine + phase.sin() @ sine)[..., 0]
+        k = self.kernel.k_f(z.flatten(0, 1), self.X).view(*z.shape[:2], len(self.X))
+        return self.mean + waves + (k @ update)[..., 0]
+
     def g(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
         """All paths of g at the same points."""
         c, s = self._carrier(x)

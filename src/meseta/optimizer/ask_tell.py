@@ -13,14 +13,27 @@ from torch import Tensor
 from meseta.acquisition import methods
 from meseta.boundary import SEEDS, read_count, read_value
 from meseta.gp.fit import fit_surrogates
+from meseta.gp.joint import JointMoments
 from meseta.gp.robust import RobustPosterior
+from meseta.measures import Mean, Measure, read_measure
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
-from meseta.optimizer.beyond import CLOSE, check_wider, share_beyond, unexplored
+from meseta.optimizer.beyond import (
+    CLOSE,
+    check_wider,
+    check_worst_case,
+    share_beyond,
+    unexplored,
+)
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import columns, history
-from meseta.optimizer.recommend import nominal_optimum, robust_optimum
+from meseta.optimizer.recommend import (
+    measured_optimum,
+    nominal_optimum,
+    robust_optimum,
+    value_of_measure,
+)
 from meseta.optimizer.record import Origin, Recommendation, Record, Test, Trial
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
@@ -73,6 +86,9 @@ class Optimizer:
         self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
         self.options = methods.checked_options(chosen.method, chosen.options)
         check_wider(self.space, self.noise, self.environments, chosen.method)
+        self.measure = read_measure(chosen.measure)
+        methods.check_measure(chosen.method, self.measure)
+        check_worst_case(self.measure, self.law, self.space)
         self.seed = chosen.drawn_seed()
         self.initial = read_initial(chosen.initial, chosen.num_initial, self.environments)
         self.info: SuggestInfo | None = None  # behind the last point of the method
@@ -80,6 +96,7 @@ class Optimizer:
         self._rows = Rows(self.space)
         self._block: tuple[int, Float[Tensor, "block d"]] | None = None  # of the sequence
         self._fitted: Fitted | None = None  # until the next value is told
+        self._optimum: tuple[Fitted, Float[Tensor, " d"]] | None = None  # of that fit
 
     def __repr__(self) -> str:
         return (
@@ -89,7 +106,8 @@ class Optimizer:
 
     @property
     def direction(self) -> Direction:
-        return self.settings.direction
+        """Whether large or small values are wanted; a measure may have a direction of its own."""
+        return self.measure.direction or self.settings.direction
 
     @property
     def method(self) -> str:
@@ -323,7 +341,7 @@ class Optimizer:
         cube, number = self.space.cube, len(self._record.trials)
         generator = torch.Generator().manual_seed(self.seed + number)
         held = self.environments.drawn(generator)
-        prepare = methods.prepare(self.method, self.options)
+        prepare = methods.prepare(self.method, self.options, self._measure_in_model())
         if prepare is None:
             self.info = SuggestInfo()
             x = self.space.experiments.sobol_sequence(number, 1, self.seed)[0]
@@ -339,14 +357,35 @@ class Optimizer:
         return self.space.from_cube(x)
 
     def _robust_optimum(self) -> Float[Tensor, " d"]:
+        fitted = self.fitted
+        if self._optimum is None or self._optimum[0] is not fitted:
+            self._optimum = fitted, self._found_optimum()
+        return self._optimum[1]
+
+    def _found_optimum(self) -> Float[Tensor, " d"]:
+        mixture, cube, held = self.fitted.mixture, self.space.cube, self.environments.typical()
+        measure = self._measure_in_model()
+        if measure is not None:
+            return measured_optimum(mixture, cube, measure, seed=self.seed, held=held)
         return robust_optimum(
-            self.fitted.mixture,
-            self.space.cube,
+            mixture,
+            cube,
             method=self.method,
             options=self.options,
             seed=self.seed,
-            held=self.environments.typical(),
+            held=held,
         )
+
+    def _measure_in_model(self) -> Measure | None:
+        """The measure of standardised values; None: it is the mean, or there is no model."""
+        if isinstance(self.measure, Mean) or not self.has_values:
+            return None
+        return self.measure.in_units(*self._to_user())
+
+    def _to_user(self) -> tuple[float, float]:
+        """Offset and scale of standardised values, in the user's sign."""
+        units, sign = self.fitted.posterior.units, self._flip(1.0)
+        return sign * float(units.y_offset), sign * float(units.y_scale)
 
     def _untested(self) -> Design | None:
         """The recommended design, if it is time to test it and nothing close by was evaluated.
@@ -445,12 +484,25 @@ class Optimizer:
         low, high = self.space.bounds
         return Recommendation(
             self.environments.without(self.space.from_cube(x), tuple(self.environments.variables)),
-            *self._possible(float(moments.m_g), float(moments.v_g)),
+            *self._value_in_use(x, moments),
             *self._possible(float(moments.m_f), float(moments.v_f)),
             self._test(x),
             share_beyond(self.law, columns, evaluated, high - low),
-            self.settings.possible,
+            self.settings.possible if self.measure.direction is None else self.measure.ends,
         )
+
+    def _value_in_use(self, x: Float[Tensor, " d"], moments: JointMoments) -> tuple[float, float]:
+        """Mean and standard deviation of the measure at a row of the unit cube."""
+        measure = self._measure_in_model()
+        if measure is None:
+            return self._possible(float(moments.m_g), float(moments.v_g))
+        rho, std = value_of_measure(self.fitted.mixture, measure, x, seed=self.seed)
+        offset, scale = self._to_user()
+        mean, spread = self.measure.raw(rho, offset, scale), self.measure.raw_std(std, scale)
+        if self.measure.direction is None:
+            return self._possible(self._flip(mean), spread**2)
+        low, high = self.measure.ends
+        return min(max(mean, low), high), spread
 
     def _possible(self, mean: float, variance: float) -> tuple[float, float]:
         """Mean in the user's sign, not beyond what f can have, and standard deviation.

@@ -5,7 +5,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
+from meseta.measures import Measure, WorstCase
 from meseta.noise import NoiseLaw, Placed
+from meseta.noise.draws import unlimited
 from meseta.noise.perturbed import perturbed
 from meseta.space.domain import Domain
 from meseta.space.environments import Environments
@@ -37,6 +39,25 @@ def check_wider(space: Space, law: NoiseLaw, environments: Environments, method:
         raise ValueError(
             f"evaluate=... of {', '.join(map(repr, space.wider))}: the method {method!r} weighs "
             f"designs only; take one of {', '.join(map(repr, able))}, or leave evaluate out"
+        )
+
+
+def check_worst_case(measure: Measure, law: NoiseLaw, space: Space) -> None:
+    """Refuse the worst case of noise that has none."""
+    if not isinstance(measure, WorstCase):
+        return
+    joint = unlimited(law, space.num_columns, alone=measure.share is not None)
+    names = [n for n in space.names if space.columns_of(n).start in joint]
+    if names and measure.share is None:
+        raise ValueError(
+            f"WorstCase(): the noise of {', '.join(map(repr, names))} has no limits, so that there "
+            "is no worst case; say how much of the noise counts, WorstCase(0.99), or take a law "
+            "with limits, such as TruncatedNormal"
+        )
+    if names:
+        raise ValueError(
+            f"WorstCase({measure.share}): the noise of {', '.join(map(repr, names))} moves several "
+            "parameters together, and a box does not hold it; take Quantile or CVaR"
         )
 
 

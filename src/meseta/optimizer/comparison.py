@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
+from meseta.measures import Mean, Measure
 from meseta.optimizer.beyond import in_words
 from meseta.optimizer.record import Recommendation, Test
 from meseta.space.space import Design
@@ -31,9 +32,12 @@ class Expected(Protocol):
     def beyond(self) -> float: ...
 
 
-def comparison(title: Sequence[str], robust: Expected, nominal: Recommendation) -> str:
+def comparison(
+    title: Sequence[str], robust: Expected, nominal: Recommendation, measure: Measure
+) -> str:
     """A line of title, then a row for each parameter and for both values."""
-    labels = ["", *robust.params, "E f(x + xi)", "f(x)"]
+    in_use = "E f(x + xi)" if isinstance(measure, Mean) else measure.in_words()
+    labels = ["", *robust.params, in_use, "f(x)"]
     left, right = _column("robust optimum", robust), _column("nominal optimum", nominal)
     rows = zip(labels, left, right, strict=True)
     width, wide = max(map(len, labels)), max(22, *map(len, left), *map(len, right))

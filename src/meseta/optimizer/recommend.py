@@ -6,8 +6,15 @@ from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.gp.incumbent import maximize_mean
+from meseta.gp.measured import maximize_measure, measured_mixture, moments_of_measure
 from meseta.gp.mixture import Mean, Mixture
+from meseta.measures import Measure
 from meseta.space.domain import Domain, Held
+
+# Paths of f, their features, and draws of the noise, where a measure is maximised, and where its
+# value is wanted.
+CLIMBED = 32, 500, 512
+VALUED = 128, 500, 4096
 
 
 def robust_optimum(
@@ -29,6 +36,31 @@ def robust_optimum(
     believed = methods.get(method).belief
     belief = mixture.mean(lambda part: believed(part, settings))
     return _optimum(mixture, domain, belief, seed, held)
+
+
+def measured_optimum(
+    mixture: Mixture,
+    domain: Domain,
+    measure: Measure,
+    *,
+    seed: int = 0,
+    held: Held | None = None,
+) -> Float[Tensor, " d"]:
+    """Where the mean of a measure of f(x + xi) is highest, in the units of the posterior."""
+    generator = torch.Generator().manual_seed(seed)
+    parts, weights = measured_mixture(mixture, measure, *CLIMBED, generator)
+    best = maximize_measure(parts, weights, domain, generator, held)
+    x = domain.snap(best.x)
+    return x if held is None else held.put(x)
+
+
+def value_of_measure(
+    mixture: Mixture, measure: Measure, x: Float[Tensor, " d"], *, seed: int = 0
+) -> tuple[float, float]:
+    """Mean and standard deviation of the measure at a design, in the units of the posterior."""
+    generator = torch.Generator().manual_seed(seed)
+    parts, _ = measured_mixture(mixture, measure, *VALUED, generator)
+    return moments_of_measure(mixture, parts, x)
 
 
 def nominal_optimum(

@@ -9,6 +9,7 @@ from meseta.acquisition import methods
 from meseta.acquisition.methods import DEFAULT_METHOD
 from meseta.boundary import EVERY, SEEDS, read_count, read_number, read_possible, unknown
 from meseta.gp.fit import KernelName, Prior
+from meseta.measures import Measure, read_measure
 from meseta.space.initial import Initial, check_initial
 from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
 
@@ -33,6 +34,7 @@ class Keywords(StepKeywords, total=False):
     edge: NamedEdge
     num_initial: int | None
     initial: Initial
+    measure: Measure | str
     possible: tuple[float, float]
     verify: int
 
@@ -55,6 +57,10 @@ class Settings:
     """What perturbs a design: a law for each parameter that is perturbed,
     `{"speed": Normal(0.05)}`, or one for all parameters; None: nothing. A tuple of names has a
     joint law; `Environment` marks a quantity that is no part of the design."""
+
+    measure: Measure | str = "mean"
+    """What is wanted of the values in use: "mean", `Quantile(0.05)`, `CVaR(0.1)`, `MeanStd(2)`,
+    `WorstCase()`, `OnTarget(70.0)` or `Yield(low=..., high=...)`; or its words, "cvar 0.1"."""
 
     edge: NamedEdge = "allow"
     """What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
@@ -118,6 +124,7 @@ class Settings:
             self._keep("seed", read_count("seed", self.seed, least=0, most=SEEDS))
         if self.num_initial is not None:
             self._keep("num_initial", read_count("num_initial", self.num_initial))
+        self._keep("measure", read_measure(self.measure))
         self._keep("possible", read_possible(self.possible))
         self._keep("verify", read_count("verify", self.verify, least=0))
         if self.noise_variance is not None:
@@ -127,7 +134,7 @@ class Settings:
         """The seed, or another one each time if there is none."""
         return secrets.randbits(62) if self.seed is None else self.seed
 
-    def _keep(self, name: str, plain: float | int | tuple[float, float]) -> None:
+    def _keep(self, name: str, plain: object) -> None:
         """A number of another library as a plain one."""
         object.__setattr__(self, name, plain)
 

@@ -1,7 +1,7 @@
 """The optimum that the trials of a study file speak for."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from meseta.integrations.optuna.sampler import recommend
 from meseta.space.space import Design
@@ -14,10 +14,11 @@ else:
     StudyAnswer = object
 
 
-def answer_of(ledger: Ledger) -> StudyAnswer:
-    """The robust optimum, with the nominal one beside it."""
+def answer_of(ledger: Ledger, measure: str | None = None) -> StudyAnswer:
+    """The robust optimum, with the nominal one beside it; by the measure of the file, if None."""
     file = ledger.file
-    answer = recommend(ledger.study, settings=file.settings())
+    other: Any = {} if measure is None else {"measure": measure}
+    answer = recommend(ledger.study, settings=file.settings(), **other)
     nominal = replace(answer.nominal, params=_in_order(file, answer.nominal.params))
     return replace(answer, params=_in_order(file, answer.params), nominal=nominal)
 

@@ -173,4 +173,10 @@ def answer_data(answer: Any) -> dict[str, Any]:
             "beyond": each.beyond,
         }
 
-    return {"robust": plain(answer), "nominal": plain(answer.nominal), "notes": list(answer.notes)}
+    words = answer.optimizer.measure.in_words()
+    return {
+        "measure": words,
+        "robust": plain(answer),
+        "nominal": plain(answer.nominal),
+        "notes": list(answer.notes),
+    }

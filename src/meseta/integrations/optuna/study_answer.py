@@ -30,7 +30,9 @@ class StudyAnswer(Recommendation):
     def __repr__(self) -> str:
         trials = sum(trial.state == "complete" for trial in self.optimizer.trials)
         title = [f"{self.optimizer.direction}", f"{trials} complete trials"]
-        return "\n".join([comparison(title, self, self.nominal), *self.notes])
+        return "\n".join(
+            [comparison(title, self, self.nominal, self.optimizer.measure), *self.notes]
+        )
 
 
 def answer(study: Study, settings: Settings) -> StudyAnswer:

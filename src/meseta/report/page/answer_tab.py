@@ -57,7 +57,14 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
 
     robust, nominal = answer.robust, answer.nominal
     better = "large" if answer.maximize else "small"
+    by = answer.measured
+    unit = terms.unit if by is None or by.of_values else ""
     rows = [
+        *(
+            []
+            if by is None
+            else [(together("Chosen by", remark(by.words)), *(_in(e, unit) for e in by.both))]
+        ),
         row("Robust value (g)", "mean in use", robust_value(robust), robust_value(nominal)),
         row("Nominal value (f)", "without noise", nominal_value(robust), nominal_value(nominal)),
         ("Put to the test", _tested(answer.robust, terms), _tested(answer.nominal, terms)),
@@ -77,9 +84,11 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
 
 
 def _cell(belief: Estimate, terms: Terms) -> Markup:
-    return together(
-        estimate(belief, terms.unit), remark("95 %: ", interval(belief.low, belief.high))
-    )
+    return _in(belief, terms.unit)
+
+
+def _in(belief: Estimate, unit: str) -> Markup:
+    return together(estimate(belief, unit), remark("95 %: ", interval(belief.low, belief.high)))
 
 
 def _tested(best: Recommendation, terms: Terms) -> Markup:

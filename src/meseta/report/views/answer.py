@@ -6,8 +6,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.measures import Mean
 from meseta.optimizer.record import Recommendation
-from meseta.report.views.estimate import Estimate
+from meseta.report.views.estimate import Estimate, robust_value
 from meseta.report.views.subject import Subject
 
 ROBUST, NOMINAL = "robust optimum", "nominal optimum"  # their names in texts and plots
@@ -22,6 +23,21 @@ class Answer:
     nominal: Recommendation
     gain: Estimate  # how much better the robust value g of the robust optimum is
     price: Estimate  # how much better the nominal value f of the nominal optimum is
+    measured: "MeasuredBoth | None" = None  # None: by its mean, the robust value
+
+
+@dataclass(frozen=True)
+class MeasuredBoth:
+    """What the robust optimum was chosen by, where that is not the mean, for both optima."""
+
+    words: str
+    robust: Estimate
+    nominal: Estimate
+    of_values: bool  # whether it has the unit of the values
+
+    @property
+    def both(self) -> tuple[Estimate, Estimate]:
+        return self.robust, self.nominal
 
 
 def answer(subject: Subject) -> Answer:
@@ -35,7 +51,16 @@ def answer(subject: Subject) -> Answer:
         nominal=_to_user(subject, subject.nominal),
         gain=_difference(subject.sign * moments.m_g, mixture.covariance_g(x) * square),
         price=_difference(subject.sign * moments.m_f.flip(0), mixture.covariance_f(x) * square),
+        measured=_measured(subject),
     )
+
+
+def _measured(subject: Subject) -> MeasuredBoth | None:
+    measure = subject.optimizer.measure
+    if isinstance(measure, Mean):
+        return None
+    robust, nominal = map(robust_value, subject.by_measure)
+    return MeasuredBoth(measure.in_words(), robust, nominal, measure.direction is None)
 
 
 def _to_user(subject: Subject, best: Recommendation) -> Recommendation:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from meseta.inference import EPInfo
 from meseta.kernels.smoothed import NOTICEABLE
+from meseta.measures import Mean
 from meseta.noise import Placed
 from meseta.optimizer.beyond import in_words
 from meseta.optimizer.suggest import SuggestInfo
@@ -39,6 +40,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
         *_numerics(subject, info),
         *_inference(info.recorded),
         *_ascent(info),
+        *_measure(subject),
         *_possible(subject),
         *_beyond(subject),
         *_places(subject),
@@ -157,6 +159,18 @@ def _ascent(info: SuggestInfo) -> Iterator[Finding]:
             "note",
             "search for the next design",
             f"{info.maximize.unfinished} restarts stopped before they converged",
+        )
+
+
+def _measure(subject: Subject) -> Iterator[Finding]:
+    measure = subject.optimizer.measure
+    if not isinstance(measure, Mean):
+        yield Finding(
+            "note",
+            "measure",
+            f"the robust optimum was chosen by another measure than the mean ({measure.in_words()}"
+            "), and so were the recommendations on the way. Curves, maps and tolerances show the "
+            "mean in use",
         )
 
 

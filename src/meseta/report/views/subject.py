@@ -1,7 +1,7 @@
 """The subject of a report: an optimizer with values, in the terms and the sign of its user."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from meseta.gp.mixture import Mixture
 from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.gp.robust import raw_moments
 from meseta.gp.surrogate import Units
+from meseta.measures import Mean
 from meseta.noise import NoiseLaw
 from meseta.noise.perturbed import perturbed
 from meseta.optimizer.ask_tell import Optimizer
@@ -74,14 +75,27 @@ class Subject:
         return perturbed(inside, x.expand(num, -1), self.generator(stream))
 
     @cached_property
+    def by_measure(self) -> tuple[Recommendation, Recommendation]:
+        """Both optima, in the optimizer's terms, with the values of its measure."""
+        return self.optimizer.recommend(), self.optimizer.nominal()
+
+    @cached_property
     def robust(self) -> Recommendation:
-        """The robust optimum, in the optimizer's terms."""
-        return self.optimizer.recommend()
+        """The robust optimum, in the optimizer's terms, with its mean in use."""
+        return self._by_mean(self.by_measure[0])
 
     @cached_property
     def nominal(self) -> Recommendation:
-        """The nominal optimum, in the optimizer's terms."""
-        return self.optimizer.nominal()
+        """The nominal optimum, in the optimizer's terms, with its mean in use."""
+        return self._by_mean(self.by_measure[1])
+
+    def _by_mean(self, best: Recommendation) -> Recommendation:
+        if isinstance(self.optimizer.measure, Mean):
+            return best
+        moments = self.moments(self.rows([best.params]))
+        possible = self.optimizer.settings.possible
+        mean, std = float(moments.m_g), float(moments.v_g.sqrt())
+        return replace(best, mean=mean, std=std, possible=possible)
 
     @cached_property
     def x_robust(self) -> Float[Tensor, "1 d"]:

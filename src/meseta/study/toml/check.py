@@ -20,6 +20,7 @@ Attempt = Callable[[Place, Callable[[], object]], bool]
 
 def check(study: StudyFile) -> None:
     """Build space, noise and method of a study; a StudyError has all that is wrong with them."""
+    from meseta.optimizer.ask_tell import Optimizer
     from meseta.optimizer.history import columns
 
     with _gathered(study) as attempt:
@@ -30,6 +31,8 @@ def check(study: StudyFile) -> None:
                 if environments is not None:
                     _attempt_initial(study, environments, attempt)
         _attempt_method(study, attempt)
+    with _gathered(study) as attempt:  # and all of it together
+        attempt(("study",), lambda: Optimizer(study.space(), settings=study.settings()))
 
 
 def check_parameters(study: StudyFile) -> None:
@@ -118,9 +121,13 @@ def _attempt_initial(study: StudyFile, environments: "Environments", attempt: At
 
 
 def _attempt_method(study: StudyFile, attempt: Attempt) -> None:
-    from meseta.acquisition.methods import DEFAULT_METHOD, checked_options, get
+    from meseta.acquisition.methods import DEFAULT_METHOD, check_measure, checked_options, get
+    from meseta.measures import read_measure
 
     chosen = study.chosen
     method = DEFAULT_METHOD if chosen.method is None else chosen.method
     if attempt(("study", "method"), lambda: get(method)):
         attempt(("study", "options"), lambda: checked_options(method, chosen.options))
+    if chosen.measure is not None:
+        words = chosen.measure
+        attempt(("study", "measure"), lambda: check_measure(method, read_measure(words)))

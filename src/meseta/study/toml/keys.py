@@ -47,6 +47,13 @@ def _possible(possible: object) -> tuple[float, float]:
         ) from None
 
 
+def _measure(measure: object) -> object:
+    """Its words, looked at by what reads them in Python, too."""
+    if not isinstance(measure, str):
+        raise refusal(f'must be words such as "quantile 0.05", got {shown(measure)}')
+    return measure
+
+
 class SettingsKeys(Table):
     """The settings of an optimizer that a file may have; what is left out has its default."""
 
@@ -55,6 +62,7 @@ class SettingsKeys(Table):
     options: dict[str, Any] = Field(default_factory=dict)
     kernel: Literal["auto", "se", "matern52", "matern32"] | None = None
     prior: Literal["default", "paper"] | None = None
+    measure: Annotated[str, BeforeValidator(_measure)] | None = None
     possible: Annotated[Any, BeforeValidator(_possible)] = None
     verify: int | None = Field(default=None, ge=0)
     noise_variance: float | None = Field(default=None, ge=0)

@@ -1,0 +1,203 @@
+"""A measure of f(x + xi) on sample paths of f: its mean, its spread, and how it moves with f."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from meseta.gp.blocks import in_blocks
+from meseta.gp.incumbent import Incumbent
+from meseta.gp.joint import JointPosterior
+from meseta.gp.mixture import Mean, Mixture
+from meseta.gp.paths import SamplePaths, sample_paths
+from meseta.kernels import SmoothedKernel
+from meseta.measures import Measure, WorstCase
+from meseta.noise.draws import Draws, draw, draw_extremes
+from meseta.space.domain import Box, Held, as_domain
+
+# Points at which the measure of the mean of f is looked at, and how many of the best go on.
+SWEEP, CLOSER_LOOK, STARTS = 512, 32, 4
+POINTS = 2**16  # places of f that are evaluated at a time
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """rho(x) = measure of f~(x + xi_j) for each path f~, with the same draws xi_j for all x.
+
+    It stands in for the paths of g where these are maximised: the mean is another measure.
+    """
+
+    posterior: JointPosterior
+    paths: SamplePaths
+    draws: Draws
+    measure: Measure
+
+    @property
+    def kernel(self) -> SmoothedKernel:
+        return self.paths.kernel
+
+    @property
+    def X(self) -> Float[Tensor, "n d"]:
+        return self.paths.X
+
+    @property
+    def jitter(self) -> float:
+        return self.paths.jitter
+
+    def g(self, x: Float[Tensor, "b d"]) -> Float[Tensor, "paths b"]:
+        """rho of all paths at the same points."""
+        return torch.cat([self._rho(part, exactly=False) for part in self._parts(x)], dim=-1)
+
+    def exactly(self, x: Float[Tensor, "b d"]) -> Float[Tensor, "paths b"]:
+        """The same without smoothing, and free of what draws and paths of the mean are off."""
+        return torch.cat([self._rho(part, exactly=True) for part in self._parts(x)], dim=-1)
+
+    def g_of(self, path: Int[Tensor, " b"], x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
+        """rho of path path[i] at x[i]."""
+        places = self.draws(x)
+        return self.measure.of(self.paths.f_of(path, places.z), places.weights)
+
+    def mean(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
+        """The mean of rho over the posterior of f.
+
+        Where it is the mean of f(x + xi), which is known exactly, and something else, only that is
+        left to paths and draws.
+        """
+        if not self.measure.around_mean:
+            return self.g(x).mean(0)
+        rest = torch.cat([self._rest(part) for part in self._parts(x)])
+        return self.posterior.mean_g(x) + rest
+
+    def of_mean(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
+        """rho of the mean of f: quick, and high where it is worth to look."""
+        places = self.draws(x)
+        values = self.posterior.mean_f(places.z.flatten(0, 1)).view(places.z.shape[:2])
+        return self.measure.of(values, places.weights)
+
+    @torch.no_grad()
+    def tilt(self, x: Float[Tensor, "b d"]) -> tuple[Float[Tensor, "b m d"], Float[Tensor, "b m"]]:
+        """Places and weights w with d rho = sum_j w_j df(z_j), on average over the paths.
+
+        Of a measure around the mean without the mean: then w sums to 0.
+        """
+        places = self.draws(x)
+        with torch.enable_grad():
+            values = self._values(places.z).detach().requires_grad_()
+            rho = self.measure.of(values, places.weights)
+            (w,) = torch.autograd.grad(rho.sum(), values)
+        average = w.mean(0)
+        return places.z, average - places.weights if self.measure.around_mean else average
+
+    def _parts(self, x: Tensor) -> tuple[Tensor, ...]:
+        return x.split(max(1, POINTS // len(self.draws.own)))
+
+    def _values(self, z: Float[Tensor, "b m d"]) -> Float[Tensor, "paths b m"]:
+        return self.paths.f(z.flatten(0, 1)).view(len(self.paths.update), *z.shape[:2])
+
+    def _rho(self, x: Tensor, exactly: bool) -> Float[Tensor, "paths b"]:
+        places = self.draws(x)
+        of = self.measure.exactly if exactly else self.measure.of
+        values = self._values(places.z)
+        rho = of(values, places.weights)
+        if exactly and self.measure.around_mean:
+            return rho - (places.weights * values).sum(-1) + self.paths.g(x)
+        return rho
+
+    def _rest(self, x: Tensor) -> Float[Tensor, " b"]:
+        places = self.draws(x)
+        values = self._values(places.z)
+        rho = self.measure.of(values, places.weights)
+        return (rho - (places.weights * values).sum(-1)).mean(0)
+
+
+def measured(
+    posterior: JointPosterior,
+    measure: Measure,
+    num_paths: int,
+    num_features: int,
+    num_draws: int,
+    generator: torch.Generator,
+) -> Measured:
+    """Paths of f, and draws of the noise."""
+    law, d = posterior.kernel.law, posterior.X.shape[1]
+    if isinstance(measure, WorstCase):
+        draws = draw_extremes(law, d, measure.share, num_draws, generator)
+    else:
+        draws = draw(law, d, num_draws, generator)
+    paths = sample_paths(posterior, num_paths, num_features, generator)
+    return Measured(posterior, paths, draws, measure)
+
+
+def measured_mixture(
+    mixture: Mixture,
+    measure: Measure,
+    num_paths: int,
+    num_features: int,
+    num_draws: int,
+    generator: torch.Generator,
+) -> tuple[list[Measured], list[float]]:
+    """The same for each part of a mixture, which has its share of the paths; and these shares."""
+    shares = mixture.shares(num_paths)
+    seed = int(torch.randint(2**62, (1,), generator=generator))
+    parts = [
+        measured(part, measure, num, num_features, num_draws, _fresh(seed))  # the same draws
+        for part, num in zip(mixture.parts, shares, strict=True)
+        if num
+    ]
+    return parts, [num / num_paths for num in shares if num]
+
+
+@torch.no_grad()
+def moments_of_measure(
+    mixture: Mixture, parts: list[Measured], x: Float[Tensor, " d"]
+) -> tuple[float, float]:
+    """Mean and standard deviation of rho(x) over the posterior of f, without any smoothing."""
+    each = [part.exactly(x[None])[:, 0] for part in parts]
+    rho = torch.cat(each)
+    mean = rho.mean()
+    if parts[0].measure.around_mean:
+        of_paths = torch.cat([part.paths.g(x[None])[:, 0] for part in parts])
+        mean = mean - of_paths.mean() + mixture.mean_g(x[None])[0]
+    return float(mean), float(rho.std())
+
+
+def maximize_measure(
+    parts: list[Measured],
+    weights: list[float],
+    bounds: Box,
+    generator: torch.Generator,
+    held: Held | None = None,
+) -> Incumbent:
+    """Where the mean of rho is highest: a sweep with the mean of f, with paths, then ascent."""
+    domain = as_domain(bounds)
+
+    def average(of: str, x: Tensor) -> Tensor:
+        x = x if held is None else held.put(x)
+        each = [w * getattr(part, of)(x) for w, part in zip(weights, parts, strict=True)]
+        return torch.stack(each).sum(0)
+
+    mean: Mean = partial(average, "mean")
+    first = parts[0]
+    places = len(first.draws.own) * len(first.X)
+    with torch.no_grad():
+        sweep = torch.cat([domain.snap(first.X), domain.sobol(SWEEP, generator)])
+        quick = in_blocks(partial(average, "of_mean"), sweep, places)
+        best = quick.sort(descending=True, stable=True).indices[:CLOSER_LOOK]
+        best = torch.cat([best, domain.best_of_each(sweep, quick)])
+        values = mean(sweep[best])
+        starts = best[values.sort(descending=True, stable=True).indices[:STARTS]]
+    ascent = domain.ascend(
+        lambda _, x: mean(x),
+        sweep[starts],
+        scale=first.kernel.kernel.lengthscale,
+        gradient_tolerance=1e-5,
+        value_tolerance=1e-7,  # paths and draws leave more open
+    )
+    top = ascent.value.sort(descending=True, stable=True).indices[0]
+    return Incumbent(ascent.x[top], ascent.value[top])
+
+
+def _fresh(seed: int) -> torch.Generator:
+    return torch.Generator().manual_seed(seed)

@@ -1,0 +1,170 @@
+"""The same draws of the noise at every design: functions of x that can be differentiated."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.quasirandom import SobolEngine
+
+from meseta.noise.joint import own_and_shared
+from meseta.noise.law import NoiseLaw, OneDimensional
+from meseta.noise.placed import Placed
+from meseta.noise.substitution import Substituted
+
+BISECTIONS = 60
+TAIL = 1e-12  # mass of a law beyond the interval in which its quantiles are sought
+
+
+class Places(NamedTuple):
+    """Values that designs have in use, and how much each of them counts."""
+
+    z: Float[Tensor, "b m d"]
+    weights: Float[Tensor, "b m"]  # 1 together, for each design
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of all that is random in z(x).
+
+    `own` are those of each parameter by itself: zeta where it is `Placed`, otherwise xi. `shared`
+    are those of laws that move several parameters: xi, or where another choice is carried out,
+    numbers between 0 and 1.
+    """
+
+    own: Float[Tensor, "m d"]
+    marginals: tuple[NoiseLaw, ...]
+    shared: tuple[tuple[list[int], NoiseLaw, Tensor], ...]
+
+    def __call__(self, x: Float[Tensor, "b d"]) -> Places:
+        columns = []
+        weights = torch.ones(len(x), len(self.own), dtype=torch.double)
+        for i, marginal in enumerate(self.marginals):
+            if not isinstance(marginal, Placed):
+                columns.append(x[:, i, None] + self.own[:, i])
+                continue
+            z = marginal.place(x[:, i], self.own[None, :, i])
+            if marginal.edge == "truncate":  # such values are made anew: they do not count
+                low, high = marginal.box
+                weights = weights * ((z >= low) & (z <= high))
+                z = z.clamp(low, high)
+            columns.append(z)
+        z = torch.stack(columns, dim=-1)
+        for dims, law, drawn in self.shared:
+            if isinstance(law, Substituted):
+                z[..., dims] = _substituted(law, x[:, dims], drawn)
+            else:
+                z[..., dims] = z[..., dims] + drawn
+        # where nothing is inside, the nearest values stand for what would be made
+        weights = torch.where(weights.any(-1, keepdim=True), weights, 1.0)
+        return Places(z, weights / weights.sum(-1, keepdim=True))
+
+
+def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator) -> Draws:
+    """Quasi-random for what moves one parameter, random for what moves several."""
+    marginals, shared = own_and_shared(law.in_dimension(d), d)
+    seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
+    unit = SobolEngine(d, scramble=True, seed=seed).draw(num, dtype=torch.double)
+    own = [quantile(_of_one(each), u) for each, u in zip(marginals, unit.T, strict=True)]
+    return Draws(
+        torch.stack(own, dim=-1),
+        tuple(marginals),
+        tuple((dims, part, _drawn(part, num, generator)) for dims, part in shared),
+    )
+
+
+def draw_extremes(
+    law: NoiseLaw, d: int, share: float | None, num: int, generator: torch.Generator
+) -> Draws:
+    """Corners of where the noise lies, and points between them: for the worst of all cases.
+
+    With `share` of the central intervals of all parameters, whose box holds this share.
+    """
+    marginals, shared = own_and_shared(law.in_dimension(d), d)
+    seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
+    unit = SobolEngine(d, scramble=True, seed=seed).draw(num, dtype=torch.double)
+    corners = min(2**d, num // 2)
+    bits = torch.arange(corners)[:, None] >> torch.arange(d)
+    if 2**d > corners:
+        unit[:corners] = unit[:corners].round()
+    else:
+        unit[:corners] = (bits & 1).double()
+    moved = sum(float(each.covariance_matrix) > 0 for each in marginals)
+    each = None if share is None else share ** (1 / max(1, moved))
+    own = [_between(_of_one(m), u, each) for m, u in zip(marginals, unit.T, strict=True)]
+    return Draws(
+        torch.stack(own, dim=-1),
+        tuple(marginals),
+        tuple((dims, part, _drawn(part, num, generator)) for dims, part in shared),
+    )
+
+
+def unlimited(law: NoiseLaw, d: int, alone: bool = False) -> list[int]:
+    """Columns whose noise has no limits, or moves with that of others so that none are known.
+
+    With `alone` only the latter.
+    """
+    marginals, shared = own_and_shared(law.in_dimension(d), d)
+    joint = {i for dims, part in shared if not isinstance(part, Substituted) for i in dims}
+    return [
+        i
+        for i, each in enumerate(marginals)
+        if i in joint or not (alone or _limited(_of_one(each)))
+    ]
+
+
+def _limited(law: OneDimensional) -> bool:
+    return law.interval(1e-12) == law.interval(1e-6)
+
+
+def _between(
+    law: OneDimensional, u: Float[Tensor, " m"], share: float | None
+) -> Float[Tensor, " m"]:
+    """From 0 to 1 over the support of a law, or over the central interval with that share."""
+    atoms, masses = law.atoms
+    if float(masses.sum()) > 1 - 1e-9:  # nothing lies between them
+        inside = atoms.sort().values
+        if share is not None:
+            low, high = quantile(law, torch.tensor([(1 - share) / 2, (1 + share) / 2]).double())
+            inside = inside[(inside >= low) & (inside <= high)]
+        return inside[(u * len(inside)).long().clamp_max(len(inside) - 1)]
+    if share is None:
+        low, high = torch.tensor(law.interval(TAIL), dtype=torch.double)
+    else:
+        low, high = quantile(law, torch.tensor([(1 - share) / 2, (1 + share) / 2]).double())
+    return low + (high - low) * u
+
+
+def quantile(law: OneDimensional, u: Float[Tensor, " m"]) -> Float[Tensor, " m"]:
+    """The least value of xi with a probability of at least u to be at or below it."""
+    low, high = law.interval(TAIL)
+    atoms, masses = law.atoms
+    a, c = torch.full_like(u, low), torch.full_like(u, high)
+    for _ in range(BISECTIONS):
+        middle = (a + c) / 2
+        below = law.cdf(middle) + (masses * (atoms <= middle[:, None])).sum(-1)
+        a, c = torch.where(below < u, middle, a), torch.where(below < u, c, middle)
+    return c
+
+
+def _of_one(law: NoiseLaw) -> OneDimensional:
+    inner = law.law if isinstance(law, Placed) else law
+    assert isinstance(inner, OneDimensional)
+    return inner
+
+
+def _drawn(law: NoiseLaw, num: int, generator: torch.Generator) -> Tensor:
+    if isinstance(law, Substituted):
+        return torch.rand(num, generator=generator, dtype=torch.double)
+    return law.sample(num, generator)
+
+
+def _substituted(
+    law: Substituted, x: Float[Tensor, "b k"], drawn: Float[Tensor, " m"]
+) -> Float[Tensor, "b m k"]:
+    choices, matrix = (torch.tensor(a, dtype=torch.double) for a in (law.choices, law.matrix))
+    asked = (x[:, None] - choices).square().sum(-1).argmin(-1)
+    ends = matrix.cumsum(-1)[asked]
+    taken = (drawn[None, :, None] > ends[:, None, :-1]).sum(-1)
+    return choices[taken]

@@ -1,0 +1,133 @@
+"""The same draws at every design: they have the law, move with x, and cover the worst cases."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+import meseta
+from examples import examples
+from meseta import (
+    Categorical,
+    Discrete,
+    Empirical,
+    Environment,
+    Float,
+    Laplace,
+    LogNormal,
+    Normal,
+    Optimizer,
+    Shared,
+    StudentT,
+    Triangular,
+    TruncatedNormal,
+    Uniform,
+)
+from meseta.noise.draws import draw, draw_extremes, quantile
+from meseta.noise.perturbed import perturbed
+from meseta.optimizer.fitted import in_cube
+
+laws = {
+    "normal": Normal(0.05),
+    "uniform": Uniform(0.1),
+    "triangle": Triangular(low=-0.05, high=0.2),
+    "laplace": Laplace(0.04),
+    "student": StudentT(4, 0.03),
+    "empirical": Empirical([-0.1, 0.0, 0.02, 0.15]),
+    "cut": TruncatedNormal(0.1, -0.05, 0.15),
+    "discrete": Discrete([-0.1, 0.05], [0.3, 0.7]),
+    "relative": Normal(0.1, relative=True),
+    "lognormal": LogNormal(0.2),
+}
+others = ["none", "shared", "joint", "choice", "environment", "log"]
+
+
+def made(law, other, edge):
+    space = {"x": (0.5, 1.5), "y": (0.0, 1.0)}
+    noise = {"x": laws[law]}
+    if other == "shared":
+        noise = {"y": Normal(0.02), ("x", "y"): Shared(Uniform(0.1))}
+    elif other == "joint":
+        noise = {("x", "y"): Normal(covariance=[[0.01, 0.004], [0.004, 0.01]])}
+    elif other == "choice":
+        space["y"] = Categorical(["a", "b", "c"])
+        noise["y"] = meseta.Substitution([[0.7, 0.2, 0.1], [0.0, 0.9, 0.1], [0.3, 0.3, 0.4]])
+    elif other == "environment":
+        noise["y"] = Environment(Normal(0.2, mean=0.4))
+    elif other == "log":
+        space["y"] = Float(0.1, 10.0, log=True)
+        noise["y"] = LogNormal(0.3)
+    edges = {"x": edge} if edge != "allow" and other not in ("shared", "joint") else "allow"
+    return Optimizer(space, noise=noise, edge=edges)
+
+
+@given(
+    law=st.sampled_from(sorted(laws)),
+    other=st.sampled_from(others),
+    edge=st.sampled_from(["allow", "clip", "reflect", "truncate"]),
+    seed=st.integers(0, 1000),
+)
+@examples(60)
+def test_draws_at_any_design_have_its_law(law, other, edge, seed):
+    optimizer = made(law, other, edge)
+    space, inside = optimizer.space, in_cube(optimizer.law, optimizer.space)
+    generator = torch.Generator().manual_seed(seed)
+    x = space.cube.sobol(3, generator)
+    draws = draw(inside, space.num_columns, 4096, generator)
+    z, weights = draws(x)
+    assert torch.allclose(weights.sum(-1), torch.ones(3).double())
+    again = draws(x)
+    assert torch.equal(again.z, z)
+    for row, mine, weight in zip(x, z, weights, strict=True):
+        sample = perturbed(inside, row.expand(20000, -1), generator)
+        for column in range(space.num_columns):
+            # the distribution functions agree at all quantiles of the sample
+            at = sample[:, column].quantile(torch.linspace(0.02, 0.98, 25).double())
+            expected = (sample[:, column, None] <= at + 1e-9).double().mean(0)
+            found = (weight[:, None] * (mine[:, column, None] <= at + 1e-9)).sum(0)
+            effective = float(1 / weight.square().sum())
+            room = 4 * math.sqrt(0.25 / 20000) + 3 * math.sqrt(0.25 / effective)
+            assert (found - expected).abs().max() < room
+
+
+@given(law=st.sampled_from(["normal", "uniform", "relative", "student"]), seed=st.integers(0, 99))
+@examples(10)
+def test_draws_move_smoothly_with_the_design(law, seed):
+    optimizer = made(law, "none", "allow")
+    inside = in_cube(optimizer.law, optimizer.space)
+    draws = draw(inside, 2, 32, torch.Generator().manual_seed(seed))
+    x = torch.rand(4, 2, generator=torch.Generator().manual_seed(seed)).double().requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: draws(x).z, (x,))
+
+
+def test_quantiles_of_laws_with_atoms():
+    law = Discrete([-1.0, 0.5, 2.0], [0.25, 0.5, 0.25])
+    u = torch.tensor([0.1, 0.24, 0.26, 0.74, 0.76, 0.99], dtype=torch.double)
+    expected = torch.tensor([-1.0, -1.0, 0.5, 0.5, 2.0, 2.0], dtype=torch.double)
+    assert torch.allclose(quantile(law.marginals[0], u), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 8])
+def test_extremes_are_the_corners_and_what_lies_between(d):
+    draws = draw_extremes(Uniform(0.1), d, None, 64, torch.Generator().manual_seed(0))
+    assert float(draws.own.abs().max()) == pytest.approx(0.1)
+    corners = draws.own[(draws.own.abs() > 0.1 - 1e-9).all(-1)]
+    assert len({tuple(row) for row in corners.round(decimals=6).tolist()}) >= min(2**d, 20)
+
+
+def test_extremes_of_a_share_hold_that_share():
+    rng = np.random.default_rng(0)
+    draws = draw_extremes(Normal(1.0), 3, 0.9, 64, torch.Generator().manual_seed(0))
+    low, high = draws.own.amin(0).numpy(), draws.own.amax(0).numpy()
+    sample = rng.standard_normal((200000, 3))
+    held = ((sample >= low) & (sample <= high)).all(-1).mean()
+    assert held == pytest.approx(0.9, abs=0.005)
+
+
+def test_extremes_of_atoms_are_atoms():
+    law = Discrete([-1.0, 0.5, 2.0], [0.25, 0.5, 0.25])
+    draws = draw_extremes(law, 1, None, 64, torch.Generator().manual_seed(0))
+    assert set(draws.own[:, 0].tolist()) == {-1.0, 0.5, 2.0}

@@ -1,0 +1,216 @@
+"""Designs by other measures than the mean, end to end, by every door."""
+
+import json
+import math
+
+import numpy as np
+import optuna
+import pytest
+from scipy.stats import norm, qmc
+
+import meseta
+from command_line import typed
+from meseta import (
+    CVaR,
+    Float,
+    MeanStd,
+    Normal,
+    OnTarget,
+    Optimizer,
+    Quantile,
+    Shared,
+    Uniform,
+    WorstCase,
+    Yield,
+)
+from meseta.integrations.optuna import RobustSampler, recommend
+from meseta.measures import Mean, read_measure
+
+GRID = np.linspace(0, 1, 401)
+WIDTH = 0.07
+
+
+def lopsided(x):
+    """A steep side and a long one: which tail counts makes another design."""
+    return np.where(x < 0.4, 1 - 14 * (x - 0.4) ** 2, 1 - 1.5 * (x - 0.4) ** 2) + 0.3 * np.sin(
+        9 * x
+    )
+
+
+def draws(law):
+    u = qmc.Sobol(1, seed=0).random_base2(12)[:, 0]
+    return WIDTH * (norm.ppf(u) if law == "normal" else np.concatenate([2 * u - 1, [-1, 1]]))
+
+
+def truth(measure, law, sign=1):
+    """rho at every point of the grid, to be maximised."""
+    values = sign * lopsided(GRID[:, None] + draws(law))
+    ranked, n = np.sort(values, -1), values.shape[-1]
+    match measure:
+        case Quantile(share=share):
+            return ranked[:, math.ceil(share * n) - 1]
+        case CVaR(share=share):
+            return ranked[:, : int(share * n)].mean(-1)
+        case MeanStd(k=k):
+            return values.mean(-1) - k * values.std(-1)
+        case WorstCase():
+            return ranked[:, 0]
+        case OnTarget(target=target):
+            return -((sign * values - target) ** 2).mean(-1)
+        case Yield(low=low, high=high):
+            return ((sign * values >= low) & (sign * values <= high)).mean(-1)
+    return values.mean(-1)
+
+
+CASES = [
+    (Quantile(0.05), "normal"),
+    (CVaR(0.1), "normal"),
+    (MeanStd(2), "normal"),
+    (WorstCase(), "uniform"),
+    (OnTarget(0.9), "normal"),
+    (Yield(low=0.9), "normal"),
+    (Yield(0.9, 1.05), "uniform"),
+]
+
+
+@pytest.mark.parametrize("direction", ["maximize", "minimize"])
+@pytest.mark.parametrize(("measure", "law"), CASES, ids=str)
+def test_the_design_is_the_best_by_its_measure(measure, law, direction):
+    if direction != (measure.direction or direction):
+        pytest.skip("the measure has a direction of its own")
+    sign = 1 if direction == "maximize" or measure.direction else -1
+    rho = truth(measure, law, sign)
+    noise = Normal(WIDTH) if law == "normal" else Uniform(WIDTH)
+    optimizer = Optimizer(
+        {"x": Float(0, 1, evaluate=(-0.2, 1.2))},
+        noise=noise,
+        measure=measure,
+        direction=direction,
+        kernel="se",
+    )
+    for _ in range(13):
+        params = optimizer.ask()
+        optimizer.tell(params, float(lopsided(np.array(params["x"]))))
+    best = optimizer.recommend()
+    found = rho[np.abs(GRID - best.params["x"]).argmin()]
+    assert found > rho.max() - 0.03 * (rho.max() - rho.min())
+    value = sign * found if measure.direction is None else abs(found)
+    assert abs(best.mean - value) < max(4 * best.std, 0.02 * (rho.max() - rho.min()))
+    assert best.interval[0] <= best.mean <= best.interval[1]
+
+
+def test_the_wrong_tail_would_be_another_design():
+    """The test above can tell: the best designs of both tails differ, and so do their values."""
+    low, high = truth(CVaR(0.1), "normal"), -truth(CVaR(0.1), "normal", -1)
+    assert abs(GRID[low.argmax()] - GRID[high.argmax()]) > 0.02
+    assert high.max() - low.max() > 0.02
+
+
+def square(params):
+    return (params["x"] - 0.3) ** 2 * 4
+
+
+def test_maximize_and_minimize_refuse_the_other_direction():
+    with pytest.raises(ValueError, match=r"call meseta\.minimize instead"):
+        meseta.maximize(square, {"x": (0, 1)}, measure=OnTarget(0.5), budget=3)
+    with pytest.raises(ValueError, match=r"call meseta\.maximize instead"):
+        meseta.minimize(square, {"x": (0, 1)}, measure=Yield(high=0.5), budget=3)
+    result = meseta.maximize(
+        square,
+        {"x": (0, 1)},
+        noise=Normal(0.1),
+        measure="yield -inf 0.2",
+        budget=7,
+        progress=False,
+    )
+    assert result.optimizer.direction == "maximize"
+    assert abs(result.params["x"] - 0.3) < 0.15
+    assert 0.8 < result.mean <= 1
+    assert "yield: at most 0.2" in repr(result)
+    assert 0 <= result.interval[0] <= result.interval[1] <= 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"measure": "cvar 0.1", "method": "nes-ep"}, "'nes-ep' looks for the best mean"),
+        ({"measure": WorstCase()}, "'x' has no limits.*WorstCase\\(0.99\\)"),
+        (
+            {"measure": WorstCase(0.9), "noise": {("x", "y"): Shared(Uniform(0.1))}},
+            "moves several parameters together",
+        ),
+        ({"measure": 0.05}, "must be meseta.Quantile"),
+        ({"measure": "qantile 0.05"}, "did you mean 'quantile'"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(settings, expected):
+    noise = {"noise": {"x": Normal(0.1)}}
+    with pytest.raises((TypeError, ValueError), match=expected):
+        Optimizer({"x": (0, 1), "y": (0, 1)}, **{**noise, **settings})
+
+
+def test_one_optimum_for_test_and_recommendation():
+    optimizer = Optimizer({"x": (0, 1)}, noise=Normal(0.05), measure=CVaR(0.1))
+    for x in (0.1, 0.4, 0.8):
+        optimizer.tell({"x": x}, square({"x": x}))
+    first, again = optimizer.recommend(), optimizer.recommend()
+    assert first == again
+    optimizer.tell({"x": 0.9}, 3.0)
+    assert optimizer.recommend() != first
+
+
+FILE = """
+version = 1
+[study]
+budget = 8
+direction = "minimize"
+measure = "quantile 0.1"
+[parameters.x]
+low = 0.0
+high = 1.0
+noise = 0.1
+"""
+
+
+def test_a_study_file_has_a_measure(folder):
+    (folder / "part.toml").write_text(FILE)
+    for _ in range(7):
+        (asked,) = json.loads(typed("ask", "part.toml", "--json").stdout)
+        typed("tell", "part.toml", asked["trial"], square(asked["params"]))
+    answer = json.loads(typed("recommend", "part.toml", "--json").stdout)["recommendation"]
+    assert answer["measure"] == "value that 90 % reach"
+    assert abs(answer["robust"]["params"]["x"] - 0.3) < 0.12
+    # the worst tenth of a quadratic of Normal noise: 4 (1.645 s)^2
+    assert answer["robust"]["mean"] == pytest.approx(4 * (1.645 * 0.1) ** 2, abs=0.03)
+    other = typed("recommend", "part.toml", "--measure", "yield -inf 0.2").output
+    assert "yield: at most 0.2" in other
+    assert "takes one number" in typed("recommend", "part.toml", "--measure", "cvar", code=2).stderr
+    typed("report", "part.toml")
+    page = (folder / "part.html").read_text()
+    assert "value that 90 % reach" in page
+    assert "chosen by another measure than the mean" in page
+    for wrong, expected in (
+        ("quantile 0.95", "looks at the others"),
+        ("median", "measure"),
+        ("worst-case", "has no limits"),
+    ):
+        (folder / "part.toml").write_text(FILE.replace("quantile 0.1", wrong))
+        assert expected in typed("recommend", "part.toml", code=2).stderr
+    (folder / "part.toml").write_text(FILE.replace('"quantile 0.1"', "0.1"))
+    assert "must be words" in typed("recommend", "part.toml", code=2).stderr
+
+
+def test_an_optuna_study_has_one():
+    noise = {"x": Normal(0.1)}
+    sampler = RobustSampler(noise=noise, measure=OnTarget(0.5), seed=0)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(lambda trial: 2 * trial.suggest_float("x", 0, 1), n_trials=8)
+    best = recommend(study, noise=noise, measure="on-target 0.5")
+    assert best.params["x"] == pytest.approx(0.25, abs=0.03)
+    # the scatter remains: 4 s^2
+    assert best.mean == pytest.approx(0.04, abs=0.01)
+    assert "mean squared distance from 0.5" in repr(best)
+
+
+def test_the_mean_by_its_word_is_the_default():
+    assert read_measure("mean") == Mean() == Optimizer({"x": (0, 1)}).measure
