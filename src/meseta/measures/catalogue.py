@@ -1,21 +1,16 @@
-"""Measures: what is wanted of the values f(x + xi) that a design has in use.
-
-Each is a number that is to be as high as possible, of values where high is good: `Optimizer` turns
-the sign of values that are minimised, so that the bad tail is always the lower one.
-"""
+"""The measures that there are."""
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import torch
-from jaxtyping import Float
 from scipy.special import betainc
 from torch import Tensor
 
-from meseta.boundary import read_number, unknown
+from meseta.boundary import read_number
+from meseta.measures.measure import Measure, Rho, Values
 
 if TYPE_CHECKING:
     Number = float
@@ -26,52 +21,6 @@ else:  # at run time they are read by hand, so that a mistake is named
 # with the number of values, since that many tell where the limit lies.
 STEP_WIDTH = 0.5
 SHRINKS = 1 / 3
-
-Values = Float[Tensor, "*batch m"]
-Rho = Float[Tensor, "*batch"]
-
-
-@dataclass(frozen=True)
-class Measure(ABC):
-    """rho of the values of a design in use."""
-
-    @property
-    def direction(self) -> Literal["maximize", "minimize"] | None:
-        """Its own; None: that of the values."""
-        return None
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the largest that it can be, in the user's terms."""
-        return -math.inf, math.inf
-
-    @property
-    def around_mean(self) -> bool:
-        """Whether it is the mean of f(x + xi), which is known exactly, and something else."""
-        return True
-
-    def in_units(self, offset: float, scale: float) -> "Measure":
-        """The same of (value - offset) / scale; scale may be negative."""
-        return self
-
-    def raw(self, rho: float, offset: float, scale: float) -> float:
-        """From that of (value - offset) / scale to the user's terms."""
-        return offset + scale * rho
-
-    def raw_std(self, std: float, scale: float) -> float:
-        return abs(scale) * std
-
-    @abstractmethod
-    def of(self, values: Values, weights: Values) -> Rho:
-        """rho of weighted values, smooth enough to climb on."""
-
-    def exactly(self, values: Values, weights: Values) -> Rho:
-        """The same without any smoothing, for many values."""
-        return self.of(values, weights)
-
-    @abstractmethod
-    def in_words(self) -> str:
-        """What is measured, for a table."""
 
 
 @dataclass(frozen=True)
@@ -280,46 +229,6 @@ class Yield(Measure):
     def in_words(self) -> str:
         limits = (("at least", self.low), ("at most", self.high))
         return "yield: " + " and ".join(f"{w} {v:g}" for w, v in limits if math.isfinite(v))
-
-
-WORDS = {
-    "mean": Mean,
-    "quantile": Quantile,
-    "cvar": CVaR,
-    "mean-std": MeanStd,
-    "worst-case": WorstCase,
-    "on-target": OnTarget,
-    "yield": Yield,
-}
-
-
-def read_measure(measure: object) -> Measure:
-    """A measure as it is, or by its words as in study files: "quantile 0.05", "yield 0.8 inf"."""
-    if isinstance(measure, Measure):
-        return measure
-    expected = (
-        "measure must be meseta.Quantile(0.05) or another measure, or its words, such as "
-        f'"quantile 0.05", got {measure!r}'
-    )
-    if not isinstance(measure, str):
-        raise TypeError(expected)
-    name, *texts = measure.split() or [""]
-    if name not in WORDS:
-        raise ValueError(unknown("measure", name, list(WORDS)))
-    try:
-        numbers = [float(text) for text in texts]
-    except ValueError:
-        raise ValueError(expected) from None
-    if name == "yield":
-        if len(numbers) != 2:
-            raise ValueError(f'"yield" takes two limits, "yield 0.8 inf", got {measure!r}')
-        low, high = numbers
-        return Yield(None if low == -math.inf else low, None if high == math.inf else high)
-    least, most = {"mean": (0, 0), "worst-case": (0, 1)}.get(name, (1, 1))
-    if not least <= len(numbers) <= most:
-        raise ValueError(f'"{name}" takes {"no" if not most else "one"} number, got {measure!r}')
-    made: Measure = WORDS[name](*numbers)
-    return made
 
 
 def _by_rank(values: Values, weights: Values, cumulated: Callable[[Tensor], Tensor]) -> Rho:

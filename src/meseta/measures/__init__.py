@@ -1,0 +1,17 @@
+"""Measures: what is wanted of the values that a design has in use."""
+
+from meseta.measures.catalogue import CVaR, Mean, MeanStd, OnTarget, Quantile, WorstCase, Yield
+from meseta.measures.measure import Measure
+from meseta.measures.words import read_measure
+
+__all__ = [
+    "CVaR",
+    "Mean",
+    "MeanStd",
+    "Measure",
+    "OnTarget",
+    "Quantile",
+    "WorstCase",
+    "Yield",
+    "read_measure",
+]
