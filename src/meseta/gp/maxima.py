@@ -82,6 +82,7 @@ def maximize_paths(
     paths: Paths,
     bounds: Box,
     generator: torch.Generator,
+    num_sweep: int = SWEEP,
 ) -> Maxima:
     """Maximise all paths of g at once: a Sobol sweep, then ascent from its best points.
 
@@ -90,7 +91,7 @@ def maximize_paths(
     """
     domain = as_domain(bounds)
     with torch.no_grad():
-        sweep = _sweep(paths, domain, generator)
+        sweep = _sweep(paths, domain, generator, num_sweep)
         values = in_blocks(paths.g, sweep, len(paths.X), dim=1)
         first, second = _distinct_tops(paths, sweep, values)
     every = torch.arange(len(values))
@@ -151,11 +152,13 @@ def percentile_values(
     return torch.quantile(maxima, grid if num_values > 1 else grid.new_tensor([0.5]))
 
 
-def _sweep(paths: Paths, domain: Domain, generator: torch.Generator) -> Float[Tensor, "m d"]:
+def _sweep(
+    paths: Paths, domain: Domain, generator: torch.Generator, num: int = SWEEP
+) -> Float[Tensor, "m d"]:
     """Sobol points, and the data inside the box."""
     low, high = domain.bounds
     inside = ((low <= paths.X) & (high >= paths.X)).all(-1)
-    return torch.cat([domain.sobol(SWEEP, generator), domain.snap(paths.X[inside])])
+    return torch.cat([domain.sobol(num, generator), domain.snap(paths.X[inside])])
 
 
 def _climb(

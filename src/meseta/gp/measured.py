@@ -18,7 +18,7 @@ from meseta.noise.draws import Draws, draw, draw_extremes
 from meseta.space.domain import Box, Held, as_domain
 
 # Points at which the measure of the mean of f is looked at, and how many of the best go on.
-SWEEP, CLOSER_LOOK, STARTS = 512, 32, 4
+SWEEP, CLOSER_LOOK, STARTS = 256, 24, 3
 POINTS = 2**16  # places of f that are evaluated at a time
 
 
