@@ -67,8 +67,9 @@ class Optimizer:
         space: The parameters with their ranges, `{"speed": (4.1, 5.0)}`; `Float` has a logarithmic
             scale or steps, `Int` whole numbers, `Categorical` choices.
         settings: None: the defaults.
-        keywords: The settings that differ from these: noise, edge, direction, method, options,
-            kernel, prior, noise_variance, verify, seed, num_initial, initial. See `Settings`.
+        keywords: The settings that differ from these: noise, measure, edge, direction, method,
+            options, kernel, prior, noise_variance, possible, verify, seed, num_initial, initial.
+            See `Settings`.
     """
 
     def __init__(
