@@ -64,8 +64,8 @@ class Recommendation:
     """A design with what the model expects of it, in the sign of the user."""
 
     params: Design
-    mean: float  # of g(x) = E f(x + xi): what the design is worth once perturbed
-    std: float  # posterior standard deviation of g(x)
+    mean: float  # of g(x) = E f(x + xi), or of another measure: what it is worth once perturbed
+    std: float  # posterior standard deviation of that
     nominal_mean: float  # of f(x): what it is worth if nothing perturbs it
     nominal_std: float
     test: Test | None = None  # the nearest evaluation; None: there is none close by
