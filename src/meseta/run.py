@@ -62,7 +62,7 @@ class Result:
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of E f(x + xi) at params."""
-        return interval(self.mean, self.std, self.optimizer.settings.possible)
+        return interval(self.mean, self.std, self.optimizer.possible)
 
     def views(self, **words: Unpack[Words]) -> Report:
         """What a report shows, as plain values: for `meseta.plot`, and for plots of your own."""

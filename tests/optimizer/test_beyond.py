@@ -254,6 +254,7 @@ def test_an_optuna_study_says_which_of_its_trials_are_designs():
     for wrong, expected in (
         ({"x": [-1.0, 1.0]}, "must hold the range"),
         ([1], "must be a dict of ranges by name"),
+        ({"y": [0.0, 1.0]}, "designs of a parameter that no complete trial has"),
         ({"x": 3}, "must be"),
     ):
         study.set_user_attr(DESIGNS, wrong)

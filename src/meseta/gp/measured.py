@@ -1,6 +1,6 @@
 """A measure of f(x + xi) on sample paths of f: its mean, its spread, and how it moves with f."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -14,11 +14,14 @@ from meseta.gp.mixture import Mean, Mixture
 from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.kernels import SmoothedKernel
 from meseta.measures import Measure, WorstCase
+from meseta.measures.within import Within
 from meseta.noise.draws import Draws, draw, draw_extremes
 from meseta.space.domain import Box, Held, as_domain
 
 # Points at which the measure of the mean of f is looked at, and how many of the best go on.
 SWEEP, CLOSER_LOOK, STARTS = 256, 24, 3
+PORTIONS = 8  # of the draws, whose differences say how far off they are
+QUICK = 64  # draws for a quick look
 POINTS = 2**16  # places of f that are evaluated at a time
 
 
@@ -54,6 +57,11 @@ class Measured:
         """The same without smoothing, and free of what draws and paths of the mean are off."""
         return torch.cat([self._rho(part, exactly=True) for part in self._parts(x)], dim=-1)
 
+    def of_portion(self, x: Float[Tensor, " d"], first: int, num: int) -> Float[Tensor, " paths"]:
+        """rho of all paths at x by some of the draws."""
+        draws = self.draws.portion(first, num)
+        return replace(self, draws=draws).exactly(x[None])[:, 0]
+
     def g_of(self, path: Int[Tensor, " b"], x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """rho of path path[i] at x[i]."""
         places = self.draws(x)
@@ -72,7 +80,7 @@ class Measured:
 
     def of_mean(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """rho of the mean of f: quick, and high where it is worth to look."""
-        places = self.draws(x)
+        places = self.draws.portion(0, QUICK)(x)
         values = self.posterior.mean_f(places.z.flatten(0, 1)).view(places.z.shape[:2])
         return self.measure.of(values, places.weights)
 
@@ -122,8 +130,9 @@ def measured(
 ) -> Measured:
     """Paths of f, and draws of the noise."""
     law, d = posterior.kernel.law, posterior.X.shape[1]
-    if isinstance(measure, WorstCase):
-        draws = draw_extremes(law, d, measure.share, num_draws, generator)
+    inner = measure.measure if isinstance(measure, Within) else measure
+    if isinstance(inner, WorstCase):
+        draws = draw_extremes(law, d, inner.share, num_draws, generator)
     else:
         draws = draw(law, d, num_draws, generator)
     paths = sample_paths(posterior, num_paths, num_features, generator)
@@ -153,14 +162,22 @@ def measured_mixture(
 def moments_of_measure(
     mixture: Mixture, parts: list[Measured], x: Float[Tensor, " d"]
 ) -> tuple[float, float]:
-    """Mean and standard deviation of rho(x) over the posterior of f, without any smoothing."""
-    each = [part.exactly(x[None])[:, 0] for part in parts]
-    rho = torch.cat(each)
+    """Mean and standard deviation of rho(x) over the posterior of f, without any smoothing.
+
+    What the draws of the noise leave open counts as well: the spread between parts of them.
+    """
+    rho = torch.cat([part.exactly(x[None])[:, 0] for part in parts])
     mean = rho.mean()
+    num = len(parts[0].draws.own) // PORTIONS
+    portions = [
+        torch.cat([part.of_portion(x, i * num, num) for part in parts]).mean()
+        for i in range(PORTIONS)
+    ]
+    left_open = torch.stack(portions).var() / PORTIONS
     if parts[0].measure.around_mean:
         of_paths = torch.cat([part.paths.g(x[None])[:, 0] for part in parts])
         mean = mean - of_paths.mean() + mixture.mean_g(x[None])[0]
-    return float(mean), float(rho.std())
+    return float(mean), float((rho.var() + left_open).sqrt())
 
 
 def maximize_measure(
@@ -180,7 +197,7 @@ def maximize_measure(
 
     mean: Mean = partial(average, "mean")
     first = parts[0]
-    places = len(first.draws.own) * len(first.X)
+    places = QUICK * len(first.X)
     with torch.no_grad():
         sweep = torch.cat([domain.snap(first.X), domain.sobol(SWEEP, generator)])
         quick = in_blocks(partial(average, "of_mean"), sweep, places)

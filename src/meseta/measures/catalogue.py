@@ -90,6 +90,10 @@ class MeanStd(Measure):
             raise ValueError(f"the k of MeanStd must not be negative, got {k!r}: it looks for bad")
         object.__setattr__(self, "k", number)
 
+    @property
+    def within_values(self) -> bool:
+        return False
+
     def of(self, values: Values, weights: Values) -> Rho:
         mean = (weights * values).sum(-1, keepdim=True)
         variance = (weights * (values - mean).square()).sum(-1)
@@ -139,6 +143,13 @@ class OnTarget(Measure):
 
     def __init__(self, target: Number) -> None:
         object.__setattr__(self, "target", read_number("the target of OnTarget", target))
+
+    @property
+    def within_values(self) -> bool:
+        return False
+
+    def nominal(self, mean: Rho, variance: Rho) -> Rho:
+        return -((mean - self.target).square() + variance)
 
     @property
     def direction(self) -> Literal["maximize", "minimize"]:
@@ -192,6 +203,16 @@ class Yield(Measure):
     def __repr__(self) -> str:
         ends = (("low", self.low), ("high", self.high))
         return f"Yield({', '.join(f'{name}={end}' for name, end in ends if math.isfinite(end))})"
+
+    @property
+    def within_values(self) -> bool:
+        return False
+
+    def nominal(self, mean: Rho, variance: Rho) -> Rho:
+        """By how many standard deviations it keeps the nearer limit."""
+        std = (variance + 1e-8).sqrt()
+        kept = [(mean - self.low, self.low), (self.high - mean, self.high)]
+        return torch.stack([by / std for by, limit in kept if math.isfinite(limit)]).amin(0)
 
     @property
     def direction(self) -> Literal["maximize", "minimize"]:

@@ -31,6 +31,11 @@ class Measure(ABC):
         return -math.inf, math.inf
 
     @property
+    def within_values(self) -> bool:
+        """Whether it lies between the smallest and the largest value."""
+        return True
+
+    @property
     def around_mean(self) -> bool:
         """Whether it is the mean of f(x + xi), which is known exactly, and something else."""
         return True
@@ -45,6 +50,10 @@ class Measure(ABC):
 
     def raw_std(self, std: float, scale: float) -> float:
         return abs(scale) * std
+
+    def nominal(self, mean: Rho, variance: Rho) -> Rho:
+        """What is to be high where nothing is perturbed, and f(x) has this mean and variance."""
+        return mean
 
     @abstractmethod
     def of(self, values: Values, weights: Values) -> Rho:

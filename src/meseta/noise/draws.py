@@ -36,6 +36,13 @@ class Draws:
     own: Float[Tensor, "m d"]
     marginals: tuple[NoiseLaw, ...]
     shared: tuple[tuple[list[int], NoiseLaw, Tensor], ...]
+    extreme: bool = False  # all that can be counts alike, however rare it is
+
+    def portion(self, first: int, num: int) -> "Draws":
+        """Some of them."""
+        some = slice(first, first + num)
+        shared = tuple((dims, law, drawn[some]) for dims, law, drawn in self.shared)
+        return Draws(self.own[some], self.marginals, shared, self.extreme)
 
     def __call__(self, x: Float[Tensor, "b d"]) -> Places:
         columns = []
@@ -47,13 +54,14 @@ class Draws:
             z = marginal.place(x[:, i], self.own[None, :, i])
             if marginal.edge == "truncate":  # such values are made anew: they do not count
                 low, high = marginal.box
-                weights = weights * ((z >= low) & (z <= high))
+                if not self.extreme:
+                    weights = weights * ((z >= low) & (z <= high))
                 z = z.clamp(low, high)
             columns.append(z)
         z = torch.stack(columns, dim=-1)
         for dims, law, drawn in self.shared:
             if isinstance(law, Substituted):
-                z[..., dims] = _substituted(law, x[:, dims], drawn)
+                z[..., dims] = _substituted(law, x[:, dims], drawn, self.extreme)
             else:
                 z[..., dims] = z[..., dims] + drawn
         # where nothing is inside, the nearest values stand for what would be made
@@ -84,20 +92,22 @@ def draw_extremes(
     marginals, shared = own_and_shared(law.in_dimension(d), d)
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
     unit = SobolEngine(d, scramble=True, seed=seed).draw(num, dtype=torch.double)
-    corners = min(2**d, num // 2)
-    bits = torch.arange(corners)[:, None] >> torch.arange(d)
-    if 2**d > corners:
-        unit[:corners] = unit[:corners].round()
-    else:
-        unit[:corners] = (bits & 1).double()
+    half = torch.arange(num // 2)  # are corners; all of them, again and again, if there are few
+    few = 2**d <= len(half)
+    corners = (half[:, None] >> torch.arange(d)) & 1
+    unit[: len(half)] = corners.double() if few else unit[: len(half)].round()
+    rounds = max(1, len(half) // 2**d) if few else len(half)
     moved = sum(float(each.covariance_matrix) > 0 for each in marginals)
     each = None if share is None else share ** (1 / max(1, moved))
     own = [_between(_of_one(m), u, each) for m, u in zip(marginals, unit.T, strict=True)]
-    return Draws(
-        torch.stack(own, dim=-1),
-        tuple(marginals),
-        tuple((dims, part, _drawn(part, num, generator)) for dims, part in shared),
-    )
+    others = []
+    for number, (dims, part) in enumerate(shared):
+        drawn = _drawn(part, num, generator)
+        if isinstance(part, Substituted):  # with every corner every choice
+            turn = (half // 2**d if few else half) * (2 * number + 1) % rounds
+            drawn[: len(half)] = (turn + 0.5) / rounds
+        others.append((dims, part, drawn))
+    return Draws(torch.stack(own, dim=-1), tuple(marginals), tuple(others), extreme=True)
 
 
 def unlimited(law: NoiseLaw, d: int, alone: bool = False) -> list[int]:
@@ -122,18 +132,26 @@ def _between(
     law: OneDimensional, u: Float[Tensor, " m"], share: float | None
 ) -> Float[Tensor, " m"]:
     """From 0 to 1 over the support of a law, or over the central interval with that share."""
-    atoms, masses = law.atoms
-    if float(masses.sum()) > 1 - 1e-9:  # nothing lies between them
-        inside = atoms.sort().values
-        if share is not None:
-            low, high = quantile(law, torch.tensor([(1 - share) / 2, (1 + share) / 2]).double())
-            inside = inside[(inside >= low) & (inside <= high)]
-        return inside[(u * len(inside)).long().clamp_max(len(inside) - 1)]
-    if share is None:
-        low, high = torch.tensor(law.interval(TAIL), dtype=torch.double)
-    else:
+    low, high = torch.tensor(law.interval(TAIL), dtype=torch.double)
+    if share is not None:
         low, high = quantile(law, torch.tensor([(1 - share) / 2, (1 + share) / 2]).double())
-    return low + (high - low) * u
+    room = 1e-9 * (high - low)
+    atoms, masses = law.atoms
+    inside = atoms.sort().values
+    inside = inside[(inside >= low - room) & (inside <= high + room)]
+    if float(masses.sum()) > 1 - 1e-9:  # nothing lies between them
+        return inside[(u * len(inside)).long().clamp_max(len(inside) - 1)]
+    t = low + (high - low) * u
+    at_ends = (u <= 0) | (u >= 1)
+    # not where the law has a gap
+    both = torch.stack([low, high])
+    below = law.cdf(both) + ((atoms <= both[:, None]) * masses).sum(-1)
+    reached = quantile(law, below[0] + (below[1] - below[0]) * u)
+    t = torch.where((law.pdf(t) > 0) | at_ends, t, reached)
+    every = torch.arange(len(u))
+    if len(inside):
+        t = torch.where(every % 4 == 3, inside[every // 4 % len(inside)], t)
+    return t
 
 
 def quantile(law: OneDimensional, u: Float[Tensor, " m"]) -> Float[Tensor, " m"]:
@@ -161,9 +179,11 @@ def _drawn(law: NoiseLaw, num: int, generator: torch.Generator) -> Tensor:
 
 
 def _substituted(
-    law: Substituted, x: Float[Tensor, "b k"], drawn: Float[Tensor, " m"]
+    law: Substituted, x: Float[Tensor, "b k"], drawn: Float[Tensor, " m"], extreme: bool
 ) -> Float[Tensor, "b m k"]:
     choices, matrix = (torch.tensor(a, dtype=torch.double) for a in (law.choices, law.matrix))
+    if extreme:
+        matrix = (matrix > 0) / (matrix > 0).sum(-1, keepdim=True)
     asked = (x[:, None] - choices).square().sum(-1).argmin(-1)
     ends = matrix.cumsum(-1)[asked]
     taken = (drawn[None, :, None] > ends[:, None, :-1]).sum(-1)

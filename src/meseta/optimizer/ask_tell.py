@@ -11,11 +11,12 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.boundary import SEEDS, read_count, read_value
+from meseta.boundary import EVERY, SEEDS, read_count, read_value
 from meseta.gp.fit import fit_surrogates
 from meseta.gp.joint import JointMoments
 from meseta.gp.robust import RobustPosterior
 from meseta.measures import Mean, Measure, read_measure
+from meseta.measures.within import Within
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
 from meseta.optimizer.beyond import (
@@ -109,6 +110,11 @@ class Optimizer:
     def direction(self) -> Direction:
         """Whether large or small values are wanted; a measure may have a direction of its own."""
         return self.measure.direction or self.settings.direction
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The least and the largest that the measure can be."""
+        return self.settings.possible if self.measure.within_values else self.measure.ends
 
     @property
     def method(self) -> str:
@@ -243,7 +249,9 @@ class Optimizer:
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
         mixture, held = self.fitted.mixture, self.environments.typical()
-        return self._valued(nominal_optimum(mixture, self.space.cube, seed=self.seed, held=held))
+        measure = self._measure_in_model()
+        x = nominal_optimum(mixture, self.space.cube, measure=measure, seed=self.seed, held=held)
+        return self._valued(x)
 
     def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
         """What a design becomes in use, n times: to evaluate it as it will be.
@@ -381,7 +389,12 @@ class Optimizer:
         """The measure of standardised values; None: it is the mean, or there is no model."""
         if isinstance(self.measure, Mean) or not self.has_values:
             return None
-        return self.measure.in_units(*self._to_user())
+        offset, scale = self._to_user()
+        inside = self.measure.in_units(offset, scale)
+        if self.settings.possible == EVERY or inside.around_mean:
+            return inside
+        ends = sorted((end - offset) / scale for end in self.settings.possible)
+        return Within(inside, *ends)
 
     def _to_user(self) -> tuple[float, float]:
         """Offset and scale of standardised values, in the user's sign."""
@@ -489,7 +502,7 @@ class Optimizer:
             *self._possible(float(moments.m_f), float(moments.v_f)),
             self._test(x),
             share_beyond(self.law, columns, evaluated, high - low),
-            self.settings.possible if self.measure.direction is None else self.measure.ends,
+            self.possible,
         )
 
     def _value_in_use(self, x: Float[Tensor, " d"], moments: JointMoments) -> tuple[float, float]:
@@ -500,9 +513,9 @@ class Optimizer:
         rho, std = value_of_measure(self.fitted.mixture, measure, x, seed=self.seed)
         offset, scale = self._to_user()
         mean, spread = self.measure.raw(rho, offset, scale), self.measure.raw_std(std, scale)
-        if self.measure.direction is None:
+        if self.measure.within_values:
             return self._possible(self._flip(mean), spread**2)
-        low, high = self.measure.ends
+        low, high = self.possible
         return min(max(mean, low), high), spread
 
     def _possible(self, mean: float, variance: float) -> tuple[float, float]:

@@ -46,18 +46,20 @@ def check_worst_case(measure: Measure, law: NoiseLaw, space: Space) -> None:
     """Refuse the worst case of noise that has none."""
     if not isinstance(measure, WorstCase):
         return
-    joint = unlimited(law, space.num_columns, alone=measure.share is not None)
-    names = [n for n in space.names if space.columns_of(n).start in joint]
-    if names and measure.share is None:
+
+    def named(columns: list[int]) -> str:
+        return ", ".join(repr(n) for n in space.names if space.columns_of(n).start in columns)
+
+    if joint := named(unlimited(law, space.num_columns, alone=True)):
         raise ValueError(
-            f"WorstCase(): the noise of {', '.join(map(repr, names))} has no limits, so that there "
+            f"{measure}: the noise of {joint} moves several parameters together, and its limits "
+            "are not known; take Quantile(0.001) or CVaR(0.01)"
+        )
+    if measure.share is None and (without := named(unlimited(law, space.num_columns))):
+        raise ValueError(
+            f"WorstCase(): the noise of {without} has no limits, so that there "
             "is no worst case; say how much of the noise counts, WorstCase(0.99), or take a law "
             "with limits, such as TruncatedNormal"
-        )
-    if names:
-        raise ValueError(
-            f"WorstCase({measure.share}): the noise of {', '.join(map(repr, names))} moves several "
-            "parameters together, and a box does not hold it; take Quantile or CVaR"
         )
 
 

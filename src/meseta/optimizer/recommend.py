@@ -64,10 +64,25 @@ def value_of_measure(
 
 
 def nominal_optimum(
-    mixture: Mixture, domain: Domain, *, seed: int = 0, held: Held | None = None
+    mixture: Mixture,
+    domain: Domain,
+    *,
+    measure: Measure | None = None,
+    seed: int = 0,
+    held: Held | None = None,
 ) -> Float[Tensor, " d"]:
-    """The tallest point: argmax of the posterior mean of f, which ignores the input noise."""
-    return _optimum(mixture, domain, mixture.mean_f, seed, held)
+    """The tallest point: argmax of the posterior mean of f, which ignores the input noise.
+
+    With a measure that is no number of the values (a target, limits) the point that serves it best.
+    """
+    if measure is None or measure.within_values:
+        return _optimum(mixture, domain, mixture.mean_f, seed, held)
+
+    def serves(x: Tensor) -> Tensor:
+        moments = mixture.moments(x)
+        return measure.nominal(moments.m_f, moments.v_f)
+
+    return _optimum(mixture, domain, serves, seed, held)
 
 
 def _optimum(

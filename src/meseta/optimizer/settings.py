@@ -125,6 +125,7 @@ class Settings:
         if self.num_initial is not None:
             self._keep("num_initial", read_count("num_initial", self.num_initial))
         self._keep("measure", read_measure(self.measure))
+        methods.check_measure(self.method, read_measure(self.measure))
         self._keep("possible", read_possible(self.possible))
         self._keep("verify", read_count("verify", self.verify, least=0))
         if self.noise_variance is not None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from meseta.acquisition import methods
 from meseta.integrations.optuna.sampler import recommend
 from meseta.space.space import Design
 from meseta.study.ledger import Ledger
@@ -17,8 +18,12 @@ else:
 def answer_of(ledger: Ledger, measure: str | None = None) -> StudyAnswer:
     """The robust optimum, with the nominal one beside it; by the measure of the file, if None."""
     file = ledger.file
+    settings = file.settings()
     other: Any = {} if measure is None else {"measure": measure}
-    answer = recommend(ledger.study, settings=file.settings(), **other)
+    if measure is not None and not methods.get(settings.method).measures:
+        # nothing is searched for: the method has no say
+        other |= {"method": methods.DEFAULT_METHOD, "options": None}
+    answer = recommend(ledger.study, settings=settings, **other)
     nominal = replace(answer.nominal, params=_in_order(file, answer.nominal.params))
     return replace(answer, params=_in_order(file, answer.params), nominal=nominal)
 

@@ -77,7 +77,8 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
         )
     space = _space(trials, designs_of(study))
     dropped = _dropped(trials, space)
-    _check_names(settings, trials)
+    _check_names(names_in(settings.noise, settings.edge), "noise or edge", trials)
+    _check_names(list(designs_of(study)), "designs", trials)
     optimizer = optimizer_of(study, space, settings)
     read = read_trials(every, space, observed(settings), settings.possible)
     optimizer = optimizer.with_trials(read.trials)
@@ -112,12 +113,12 @@ def _dropped(trials: list[FrozenTrial], space: StudySpace) -> tuple[str, ...]:
     )
 
 
-def _check_names(settings: Settings, trials: list[FrozenTrial]) -> None:
+def _check_names(said: list[str], what: str, trials: list[FrozenTrial]) -> None:
     names = list(dict.fromkeys(name for trial in trials for name in trial.distributions))
-    for name in names_in(settings.noise, settings.edge):
+    for name in said:
         if name not in names:
             raise ValueError(
-                "noise or edge of a parameter that no complete trial has: "
+                f"{what} of a parameter that no complete trial has: "
                 f"{unknown('parameter', name, names)}"
             )
 

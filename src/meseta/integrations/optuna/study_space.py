@@ -96,8 +96,11 @@ def _narrower(name: str, distribution: BaseDistribution, ends: Any) -> Float:
             f"FloatDistribution but {distribution!r}; leave it out"
         )
     d = distribution
-    low, high = read_range(f"designs of {name!r}", ends)
-    return Float(low, high, log=d.log, step=d.step, evaluate=(d.low, d.high))
+    try:
+        low, high = read_range(f"designs of {name!r}", ends)
+        return Float(low, high, log=d.log, step=d.step, evaluate=(d.low, d.high))
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"{name!r} in the attribute {DESIGNS!r} of the study: {error}") from None
 
 
 def noise_within(noise: object, inside: Mapping[str, str]) -> Any:

@@ -73,13 +73,14 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
             percent(answer.robust.beyond),
             percent(answer.nominal.beyond),
         ),
-        (
-            "Better by",
-            _by(answer.gain, "robust value", terms),
-            _by(answer.price, "nominal value", terms),
-        ),
     ]
-    caption = f"Values of {terms.value} with 95 % intervals ({better} values are better)"
+    if by is None:
+        gain, price = answer.gain, answer.price
+        rows.append(
+            ("Better by", _by(gain, "robust value", terms), _by(price, "nominal value", terms))
+        )
+    wanted = f" ({better} values are better)" if by is None or by.of_values else ""
+    caption = f"Values of {terms.value} with 95 % intervals{wanted}"
     return table(caption, ("", "Robust optimum", "Nominal optimum"), rows)
 
 

@@ -83,7 +83,7 @@ def _header(report: Report) -> Markup:
         ("Trials", counts(report)),
         ("Method", report.method),
         ("Kernel", KERNELS[report.kernel]),
-        ("Goal", f"{'maximize' if report.maximize else 'minimize'} {terms.value}"),
+        ("Goal", _goal(report)),
         ("Noise", noise or "none"),
     )
     return element(
@@ -176,3 +176,11 @@ def _hash(text: str) -> str:
 
 def _file(name: str) -> str:
     return files("meseta.report.page").joinpath(name).read_text(encoding="utf-8")
+
+
+def _goal(report: Report) -> str:
+    by = None if report.answer is None else report.answer.measured
+    if by is not None and not by.of_values:
+        return f"{report.terms.value}: {by.words}"
+    goal = f"{'maximize' if report.maximize else 'minimize'} {report.terms.value}"
+    return goal if by is None else f"{goal} ({by.words})"

@@ -1,7 +1,7 @@
 """The answer in sentences, for the head of the page and the first tab."""
 
 from meseta.report.page.numbers import estimate, setting
-from meseta.report.views.answer import Answer
+from meseta.report.views.answer import Answer, MeasuredBoth
 from meseta.report.views.estimate import Estimate, robust_value
 from meseta.report.views.report import Report
 from meseta.report.views.wording import Terms
@@ -15,6 +15,11 @@ def summary(report: Report) -> str:
     if answer is None:
         return "No trial has a value yet, so there is no robust optimum to show."
     value = estimate(robust_value(answer.robust), terms.unit)
+    if answer.measured is not None:
+        return (
+            f"{_settings(answer, terms)} In use, the mean of {terms.value} is {value} there "
+            f"(95 % interval). {_measured(answer.measured, terms)}"
+        )
     return (
         f"{_settings(answer, terms)} In use, the mean of {terms.value} is {value} there "
         f"(95 % interval). {_gain(answer.gain, terms)}"
@@ -23,6 +28,8 @@ def summary(report: Report) -> str:
 
 def gain_and_price(answer: Answer, terms: Terms) -> list[str]:
     """What the choice of the robust optimum gains and costs, one paragraph each."""
+    if answer.measured is not None:
+        return [_measured(answer.measured, terms)]
     gain, price = (estimate(each, terms.unit) for each in (answer.gain, answer.price))
     if answer.gain.low > 0:
         first = f"In use, the robust optimum is better than the nominal optimum by {gain}."
@@ -42,6 +49,15 @@ def gain_and_price(answer: Answer, terms: Terms) -> list[str]:
             f"of robustness, is {price}."
         )
     return [first, second]
+
+
+def _measured(by: MeasuredBoth, terms: Terms) -> str:
+    unit = terms.unit if by.of_values else ""
+    robust, nominal = (estimate(each, unit) for each in by.both)
+    return (
+        f"It was chosen by another measure than the mean ({by.words}): {robust} there, {nominal} "
+        "at the nominal optimum."
+    )
 
 
 def counts(report: Report) -> str:

@@ -1,0 +1,30 @@
+"""A measure of values that cannot lie beyond limits."""
+
+from dataclasses import dataclass
+
+from meseta.measures.measure import Measure, Rho, Values
+
+
+@dataclass(frozen=True)
+class Within(Measure):
+    """The same measure, of values that are moved to the nearest possible one."""
+
+    measure: Measure
+    low: float
+    high: float
+
+    @property
+    def around_mean(self) -> bool:
+        return self.measure.around_mean
+
+    def of(self, values: Values, weights: Values) -> Rho:
+        return self.measure.of(values.clamp(self.low, self.high), weights)
+
+    def exactly(self, values: Values, weights: Values) -> Rho:
+        return self.measure.exactly(values.clamp(self.low, self.high), weights)
+
+    def nominal(self, mean: Rho, variance: Rho) -> Rho:
+        return self.measure.nominal(mean.clamp(self.low, self.high), variance)
+
+    def in_words(self) -> str:
+        return self.measure.in_words()
