@@ -10,7 +10,7 @@ from scipy.special import betainc
 from torch import Tensor
 
 from meseta.boundary import read_number
-from meseta.measures.measure import Measure, Rho, Values
+from meseta.measures.measure import Measure, Rho, Values, Weights
 
 if TYPE_CHECKING:
     Number = float
@@ -27,7 +27,7 @@ SHRINKS = 1 / 3
 class Mean(Measure):
     """The mean: what a design is worth on average. This is the default."""
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         return (weights * values).sum(-1)
 
     def in_words(self) -> str:
@@ -46,13 +46,13 @@ class Quantile(Measure):
     def __init__(self, share: Number) -> None:
         object.__setattr__(self, "share", _read_share("Quantile", share, "0.05"))
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         # a weighted average of the values near the quantile [Harrell and Davis 1982]
         num = float(1 / weights.square().sum(-1).mean())  # that count
         p, q = self.share * (num + 1), (1 - self.share) * (num + 1)
         return _by_rank(values, weights, lambda c: torch.tensor(betainc(p, q, c.numpy())))
 
-    def exactly(self, values: Values, weights: Values) -> Rho:
+    def exactly(self, values: Values, weights: Weights) -> Rho:
         ranked, order = values.sort(-1)
         below = weights.expand(values.shape).gather(-1, order).cumsum(-1)
         index = (below < self.share * (1 - 1e-12)).sum(-1, keepdim=True)
@@ -71,7 +71,7 @@ class CVaR(Measure):
     def __init__(self, share: Number) -> None:
         object.__setattr__(self, "share", _read_share("CVaR", share, "0.1", whole=True))
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         return _by_rank(values, weights, lambda c: (c / self.share).clamp_max(1.0))
 
     def in_words(self) -> str:
@@ -94,7 +94,7 @@ class MeanStd(Measure):
     def within_values(self) -> bool:
         return False
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         mean = (weights * values).sum(-1, keepdim=True)
         variance = (weights * (values - mean).square()).sum(-1)
         return mean[..., 0] - self.k * (variance + 1e-18).sqrt()
@@ -127,7 +127,7 @@ class WorstCase(Measure):
     def around_mean(self) -> bool:
         return False  # it looks at other draws than those of the noise
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         counts = weights > 0
         return torch.where(counts, values, torch.inf).amin(-1)
 
@@ -172,7 +172,7 @@ class OnTarget(Measure):
     def raw_std(self, std: float, scale: float) -> float:
         return scale**2 * std
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         return -(weights * (values - self.target).square()).sum(-1)
 
     def in_words(self) -> str:
@@ -236,7 +236,7 @@ class Yield(Measure):
     def raw_std(self, std: float, scale: float) -> float:
         return std
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         mean = (weights * values).sum(-1, keepdim=True)
         spread = (weights * (values - mean).square()).sum(-1, keepdim=True).sqrt().detach()
         num = 1 / weights.square().sum(-1, keepdim=True)
@@ -244,7 +244,7 @@ class Yield(Measure):
         inside = torch.special.ndtr((self.high - values) / width)
         return (weights * (inside - torch.special.ndtr((self.low - values) / width))).sum(-1)
 
-    def exactly(self, values: Values, weights: Values) -> Rho:
+    def exactly(self, values: Values, weights: Weights) -> Rho:
         return (weights * ((values >= self.low) & (values <= self.high))).sum(-1)
 
     def in_words(self) -> str:
@@ -252,7 +252,7 @@ class Yield(Measure):
         return "yield: " + " and ".join(f"{w} {v:g}" for w, v in limits if math.isfinite(v))
 
 
-def _by_rank(values: Values, weights: Values, cumulated: Callable[[Tensor], Tensor]) -> Rho:
+def _by_rank(values: Values, weights: Weights, cumulated: Callable[[Tensor], Tensor]) -> Rho:
     """sum_k a_k v_(k) over the values in their order, the lowest first.
 
     a_k is what `cumulated` gains over the mass of the k-th value. Ranks do not change with a small

@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 Values = Float[Tensor, "*batch m"]
+Weights = Float[Tensor, "... m"]  # of the values; they may lack leading dimensions
 Rho = Float[Tensor, "*batch"]
 
 
@@ -56,10 +57,10 @@ class Measure(ABC):
         return mean
 
     @abstractmethod
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         """rho of weighted values, smooth enough to climb on."""
 
-    def exactly(self, values: Values, weights: Values) -> Rho:
+    def exactly(self, values: Values, weights: Weights) -> Rho:
         """The same without any smoothing, for many values."""
         return self.of(values, weights)
 

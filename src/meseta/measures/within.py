@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from meseta.measures.measure import Measure, Rho, Values
+from meseta.measures.measure import Measure, Rho, Values, Weights
 
 
 @dataclass(frozen=True)
@@ -17,10 +17,10 @@ class Within(Measure):
     def around_mean(self) -> bool:
         return self.measure.around_mean
 
-    def of(self, values: Values, weights: Values) -> Rho:
+    def of(self, values: Values, weights: Weights) -> Rho:
         return self.measure.of(values.clamp(self.low, self.high), weights)
 
-    def exactly(self, values: Values, weights: Values) -> Rho:
+    def exactly(self, values: Values, weights: Weights) -> Rho:
         return self.measure.exactly(values.clamp(self.low, self.high), weights)
 
     def nominal(self, mean: Rho, variance: Rho) -> Rho:
