@@ -1,6 +1,7 @@
 """A measure of f(x + xi) on sample paths of f: its mean, its spread, and how it moves with f."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 import torch
@@ -51,16 +52,27 @@ class Measured:
 
     def g(self, x: Float[Tensor, "b d"]) -> Float[Tensor, "paths b"]:
         """rho of all paths at the same points."""
-        return torch.cat([self._rho(part, exactly=False) for part in self._parts(x)], dim=-1)
+        return torch.cat([self._rho_and_mean(part)[0] for part in self._parts(x)], dim=-1)
 
-    def exactly(self, x: Float[Tensor, "b d"]) -> Float[Tensor, "paths b"]:
-        """The same without smoothing, and free of what draws and paths of the mean are off."""
-        return torch.cat([self._rho(part, exactly=True) for part in self._parts(x)], dim=-1)
+    def exactly(
+        self, x: Float[Tensor, " d"]
+    ) -> tuple[Float[Tensor, " paths"], Float[Tensor, "portions paths"]]:
+        """rho of all paths at x without smoothing, by all draws, and by portions of them.
 
-    def of_portion(self, x: Float[Tensor, " d"], first: int, num: int) -> Float[Tensor, " paths"]:
-        """rho of all paths at x by some of the draws."""
-        draws = self.draws.portion(first, num)
-        return replace(self, draws=draws).exactly(x[None])[:, 0]
+        Of a measure around the mean without the mean.
+        """
+        places = self.draws(x[None])
+        values, weights = self._values(places.z)[:, 0], places.weights[0]
+
+        def rho(values: Tensor, weights: Tensor) -> Tensor:
+            # where none of a portion counts, all do
+            weights = torch.where(weights.any(), weights, 1.0)
+            weights = weights / weights.sum()
+            found = self.measure.exactly(values, weights)
+            return found - values @ weights if self.measure.around_mean else found
+
+        portions = zip(values.chunk(PORTIONS, -1), weights.chunk(PORTIONS), strict=True)
+        return rho(values, weights), torch.stack([rho(*portion) for portion in portions])
 
     def g_of(self, path: Int[Tensor, " b"], x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """rho of path path[i] at x[i]."""
@@ -75,7 +87,8 @@ class Measured:
         """
         if not self.measure.around_mean:
             return self.g(x).mean(0)
-        rest = torch.cat([self._rest(part) for part in self._parts(x)])
+        both = [self._rho_and_mean(part) for part in self._parts(x)]
+        rest = torch.cat([(rho - mean).mean(0) for rho, mean in both])
         return self.posterior.mean_g(x) + rest
 
     def of_mean(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
@@ -104,20 +117,13 @@ class Measured:
     def _values(self, z: Float[Tensor, "b m d"]) -> Float[Tensor, "paths b m"]:
         return self.paths.f(z.flatten(0, 1)).view(len(self.paths.update), *z.shape[:2])
 
-    def _rho(self, x: Tensor, exactly: bool) -> Float[Tensor, "paths b"]:
-        places = self.draws(x)
-        of = self.measure.exactly if exactly else self.measure.of
-        values = self._values(places.z)
-        rho = of(values, places.weights)
-        if exactly and self.measure.around_mean:
-            return rho - (places.weights * values).sum(-1) + self.paths.g(x)
-        return rho
-
-    def _rest(self, x: Tensor) -> Float[Tensor, " b"]:
+    def _rho_and_mean(
+        self, x: Float[Tensor, "b d"]
+    ) -> tuple[Float[Tensor, "paths b"], Float[Tensor, "paths b"]]:
+        """rho of all paths, and the means of the same values."""
         places = self.draws(x)
         values = self._values(places.z)
-        rho = self.measure.of(values, places.weights)
-        return (rho - (places.weights * values).sum(-1)).mean(0)
+        return self.measure.of(values, places.weights), (places.weights * values).sum(-1)
 
 
 def measured(
@@ -166,18 +172,14 @@ def moments_of_measure(
 
     What the draws of the noise leave open counts as well: the spread between parts of them.
     """
-    rho = torch.cat([part.exactly(x[None])[:, 0] for part in parts])
+    each = [part.exactly(x) for part in parts]
+    rho = torch.cat([whole for whole, _ in each])
+    portions = torch.cat([some for _, some in each], dim=-1).mean(-1)
     mean = rho.mean()
-    num = len(parts[0].draws.own) // PORTIONS
-    portions = [
-        torch.cat([part.of_portion(x, i * num, num) for part in parts]).mean()
-        for i in range(PORTIONS)
-    ]
-    left_open = torch.stack(portions).var() / PORTIONS
     if parts[0].measure.around_mean:
-        of_paths = torch.cat([part.paths.g(x[None])[:, 0] for part in parts])
-        mean = mean - of_paths.mean() + mixture.mean_g(x[None])[0]
-    return float(mean), float((rho.var() + left_open).sqrt())
+        rho = rho + torch.cat([part.paths.g(x[None])[:, 0] for part in parts])
+        mean = mean + mixture.mean_g(x[None])[0]
+    return float(mean), float((rho.var() + portions.var() / len(portions)).sqrt())
 
 
 def maximize_measure(
@@ -190,17 +192,17 @@ def maximize_measure(
     """Where the mean of rho is highest: a sweep with the mean of f, with paths, then ascent."""
     domain = as_domain(bounds)
 
-    def average(of: str, x: Tensor) -> Tensor:
+    def average(of: Callable[[Measured, Tensor], Tensor], x: Tensor) -> Tensor:
         x = x if held is None else held.put(x)
-        each = [w * getattr(part, of)(x) for w, part in zip(weights, parts, strict=True)]
+        each = [w * of(part, x) for w, part in zip(weights, parts, strict=True)]
         return torch.stack(each).sum(0)
 
-    mean: Mean = partial(average, "mean")
+    mean: Mean = partial(average, Measured.mean)
     first = parts[0]
     places = QUICK * len(first.X)
     with torch.no_grad():
         sweep = torch.cat([domain.snap(first.X), domain.sobol(SWEEP, generator)])
-        quick = in_blocks(partial(average, "of_mean"), sweep, places)
+        quick = in_blocks(partial(average, Measured.of_mean), sweep, places)
         best = quick.sort(descending=True, stable=True).indices[:CLOSER_LOOK]
         best = torch.cat([best, domain.best_of_each(sweep, quick)])
         values = mean(sweep[best])

@@ -89,7 +89,6 @@ class Optimizer:
         self.options = methods.checked_options(chosen.method, chosen.options)
         check_wider(self.space, self.noise, self.environments, chosen.method)
         self.measure = read_measure(chosen.measure)
-        methods.check_measure(chosen.method, self.measure)
         check_worst_case(self.measure, self.law, self.space)
         self.seed = chosen.drawn_seed()
         self.initial = read_initial(chosen.initial, chosen.num_initial, self.environments)
@@ -350,11 +349,12 @@ class Optimizer:
         cube, number = self.space.cube, len(self._record.trials)
         generator = torch.Generator().manual_seed(self.seed + number)
         held = self.environments.drawn(generator)
-        prepare = methods.prepare(self.method, self.options, self._measure_in_model())
-        if prepare is None:
+        if methods.get(self.method).prepare is None:  # no model is needed
             self.info = SuggestInfo()
             x = self.space.experiments.sobol_sequence(number, 1, self.seed)[0]
             return self.space.from_cube(x if held is None else held.put(x))
+        prepare = methods.prepare(self.method, self.options, self._measure_in_model())
+        assert prepare is not None
         fitted, pending = self.fitted, self._points(self._record.busy)
         stream = stream_of(self.seed, number)
         x, prepared, maximize = suggest(
@@ -411,7 +411,7 @@ class Optimizer:
         every = self.settings.verify
         if every == 0 or (number - self.initial.num + 1) % every:
             return None
-        if methods.prepare(self.method, self.options) is None:
+        if methods.get(self.method).prepare is None:
             return None
         x, known = self._robust_optimum(), self._points(self._record.trials)
         generator = torch.Generator().manual_seed(self.seed + number)
