@@ -7,7 +7,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from meseta.measures import CVaR, MeanStd, OnTarget, Quantile, WorstCase, Yield
+    from meseta.measures import (
+        AtLeast,
+        AtMost,
+        Between,
+        CVaR,
+        MeanStd,
+        OnTarget,
+        Quantile,
+        WorstCase,
+        Yield,
+    )
     from meseta.noise import (
         Discrete,
         Empirical,
@@ -35,6 +45,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AtLeast",
+    "AtMost",
+    "Between",
     "CVaR",
     "Categorical",
     "Discrete",
@@ -71,6 +84,9 @@ __all__ = [
 ]
 
 _HOMES = {
+    "AtLeast": "measures",
+    "AtMost": "measures",
+    "Between": "measures",
     "CVaR": "measures",
     "MeanStd": "measures",
     "OnTarget": "measures",

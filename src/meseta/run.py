@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from meseta.boundary import described_error, read_count, read_value, shown
+from meseta.boundary import described_error, read_count, shown
 from meseta.measures import read_measure
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.comparison import comparison
-from meseta.optimizer.evaluation import read_evaluation
-from meseta.optimizer.record import Recommendation, Test, Trial, interval
+from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.record import Kept, Recommendation, Test, Trial, interval
 from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
 from meseta.problems import Problem
 from meseta.report.views.report import Report, report
@@ -38,6 +39,9 @@ class Result:
     nominal_std: float
     test: Test | None  # an evaluation at params, or close by
     beyond: float  # the share of the noise that falls beyond everything that was evaluated
+    kept: Mapping[str, Kept]  # how params keep the constraints in use, by name
+    sure: float  # the probability that all are kept as often as was asked for
+    feasible: bool  # whether that is known: sure to at least 0.95
     nominal: Recommendation  # ignores the noise; not the target of the search
     history: pd.DataFrame
     trials: tuple[Trial, ...]
@@ -115,15 +119,17 @@ def maximize(
     Args:
         f: Takes a dict with a value for each parameter, returns a number; or a `Problem` of
             `meseta.problems`. It may return `{"value": 0.8, "executed": {"x": 0.31}}` to say what
-            was in fact carried out, and must do so for observed environment variables.
+            was in fact carried out, and must do so for observed environment variables. Where there
+            are several outcomes it returns all of them by name.
         space: The parameters with their ranges, as in `Optimizer`.
         budget: How often f is evaluated, initial and failed evaluations included.
         progress: Show a bar with the mean of g at the recommended design.
         callback: Called as `callback(optimizer, trial)` after each evaluation; it may raise
             KeyboardInterrupt to end the run.
         settings: None: the defaults.
-        keywords: The settings that differ from these: noise, edge, method, options, kernel, prior,
-            noise_variance, possible, verify, seed, num_initial, initial. See `Settings`.
+        keywords: The settings that differ from these: noise, measure, objective, constraints,
+            outcomes, edge, method, options, kernel, prior, noise_variance, possible, verify, seed,
+            num_initial, initial. See `Settings`.
     """
     task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
     return _run(task, progress, callback)
@@ -253,48 +259,72 @@ def _step(
     params = optimizer.ask()
     number = optimizer.trials[-1].number
     try:
-        value, executed = _read(f(dict(params)))
-        missing = [n for n in optimizer.environments.observed if n not in executed]
-        if value is not None and missing and not optimizer.has_values:
-            raise _Unobserved(missing[0], value)
-        told = {**params, **executed}
-        error = "f returned None" if value is None else None
+        found = _read(f(dict(params)), optimizer.outcomes)
+        if not optimizer.has_values:
+            _check_complete(found, optimizer)
+        told = {**params, **found.executed}
+        value: object = found.value
+        if optimizer.outcomes.several and (found.value is not None or found.others):
+            value = {optimizer.outcomes.objective: found.value, **found.others}
+        error = found.wrong if found.value is None else None
         optimizer.tell(told, value, error=error, trial=number)
-    except _Unobserved as error:  # nor will f say so the next time: the budget is not spent on it
+        if found.wrong:
+            return _warned(first_error, params, found.wrong, EvaluationFailed(found.wrong))
+    except _Missing as error:  # nor will f say so the next time: the budget is not spent on it
         raise TypeError(str(error)) from None
     except (Exception, SystemExit) as error:
         reason = described_error(error)
         if isinstance(error, SystemExit):
             reason = f"f called sys.exit({shown(error.code)})"
         optimizer.tell(params, None, error=reason, trial=number)
-        if first_error is None:
-            warnings.warn(
-                f"an evaluation of f failed, at {params}, and is left out: {reason}; further "
-                "failures are noted in the trials only",
-                RuntimeWarning,
-                stacklevel=5,
-            )
-        return first_error or error
+        return _warned(first_error, params, reason, error)
     return first_error
 
 
-class _Unobserved(Exception):
-    def __init__(self, name: str, value: float) -> None:
-        super().__init__(
-            f"{name!r} is observed, so that f must say what it was: return {{'value': {value!r}, "
-            f"'executed': {{{name!r}: ...}}}}, but the first evaluation did not; or evaluate "
-            "by yourself, with Optimizer.ask and Optimizer.tell"
+def _warned(
+    first_error: BaseException | None, params: Design, reason: str, error: BaseException
+) -> BaseException:
+    """The first error; of that one the user is told."""
+    if first_error is None:
+        warnings.warn(
+            f"an evaluation of f failed, at {params}, and is left out: {reason}; further "
+            "failures are noted in the trials only",
+            RuntimeWarning,
+            stacklevel=6,
+        )
+    return first_error or error
+
+
+class _Missing(Exception):
+    """Something that f never says."""
+
+
+def _check_complete(found: Evaluation, optimizer: Optimizer) -> None:
+    """Refuse a first result without what every result must have."""
+    environments, outcomes = optimizer.environments, optimizer.outcomes
+    missing = [name for name in environments.observed if name not in found.executed]
+    if found.value is not None and missing:
+        name = missing[0]
+        raise _Missing(
+            f"{name!r} is observed, so that f must say what it was: return {{'value': "
+            f"{found.value!r}, 'executed': {{{name!r}: ...}}}}, but the first evaluation did not; "
+            "or evaluate by yourself, with Optimizer.ask and Optimizer.tell"
+        )
+    absent = [name for name in outcomes.needed if name in found.absent]
+    if found.value is not None and absent:
+        raise _Missing(
+            f"there is a constraint on {absent[0]!r}, so that f must return it: "
+            f"{outcomes.example()}, with None for what is not known, but the first evaluation did "
+            "not"
         )
 
 
-def _read(result: object) -> tuple[float | None, dict[str, Any]]:
-    """The value that f returned, and what was carried out where it says so."""
+def _read(result: object, outcomes: Outcomes) -> Evaluation:
+    """What f returned: outcomes, and what was carried out where it says so."""
     if result is None:
-        return None, {}
-    if isinstance(result, Mapping):
-        evaluation = read_evaluation(result, "the result of f")
-        return evaluation.value, evaluation.executed
-    return read_value(result, "the value of f", remedy=""), {}
+        return Evaluation(None, wrong="f returned None")
+    what = "the result of f" if isinstance(result, Mapping) else "the value of f"
+    return read_evaluation(result, what, outcomes)
 
 
 def _best_so_far(optimizer: Optimizer) -> str:
@@ -312,6 +342,9 @@ def _result(optimizer: Optimizer, interrupted: bool) -> Result:
         nominal_std=best.nominal_std,
         test=best.test,
         beyond=best.beyond,
+        kept=best.kept,
+        sure=best.sure,
+        feasible=best.feasible,
         nominal=optimizer.nominal(),
         history=optimizer.history,
         trials=optimizer.trials,

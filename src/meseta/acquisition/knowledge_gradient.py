@@ -12,10 +12,10 @@ from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import Maxima, MaximaOptions, maximize_paths, sample_maxima
 from meseta.gp.measured import Measured, maximize_measure, measured
 from meseta.gp.surrogate import Units
+from meseta.gp.tilted import Tilted
 from meseta.inference.envelope import log_expected_gain
-from meseta.kernels import SmoothedKernel
 from meseta.measures import Measure
-from meseta.space.domain import Box, as_domain
+from meseta.space.domain import Box, Domain, as_domain
 
 # How much closer to the incumbent: with these in turn the gain is 2 to 10 % low, without 10 to 60 %
 # in three dimensions with many data.
@@ -44,22 +44,6 @@ class KGInfo(NamedTuple):
 
     def raw(self, units: Units) -> "KGInfo":
         return self._replace(incumbent=self.incumbent.raw(units))
-
-
-@dataclass(frozen=True, eq=False)
-class Tilted:
-    """What moves a measure at each of A, to first order: sum_j w_j f(z_j), and g if `with_g`."""
-
-    A: Float[Tensor, "p d"]
-    z: Float[Tensor, "p m d"]
-    w: Float[Tensor, "p m"]
-    with_g: bool
-
-    def k(self, kernel: SmoothedKernel, x: Float[Tensor, "m d"]) -> Float[Tensor, "p m"]:
-        """Prior covariance of that with f at all of x."""
-        p, m, _ = self.z.shape
-        k = (self.w[:, None] @ kernel.k_f(self.z.flatten(0, 1), x).view(p, m, -1))[:, 0]
-        return k + kernel.k_gf(self.A, x) if self.with_g else k
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,13 +92,26 @@ def prepare_knowledge_gradient(
     the incumbent.
     """
     domain = as_domain(bounds)
-    of = None if measure is None else _measured(posterior, measure, options, generator)
+    of = None if measure is None else measured_paths(posterior, measure, options, generator)
     if of is None:
         incumbent = maximize_mean(posterior, posterior.mean_g, domain, generator)
         maxima = sample_maxima(posterior, domain, generator, options)
     else:
         incumbent = maximize_measure([of], [1.0], domain, generator)
         maxima = maximize_paths(of, domain, generator, FEWER_SWEPT)
+    return gradient_over(posterior, of, domain, generator, options, incumbent, maxima)
+
+
+def gradient_over(
+    posterior: JointPosterior,
+    of: Measured | None,
+    domain: Domain,
+    generator: torch.Generator,
+    options: KGOptions,
+    incumbent: Incumbent,
+    maxima: Maxima,
+) -> KnowledgeGradient:
+    """With these designs, closer ones, and some everywhere; `of` None: for the mean."""
     share = torch.tensor(CLOSER, dtype=torch.double)[torch.arange(len(maxima.x)) % len(CLOSER)]
     closer = domain.snap(incumbent.x + share[:, None] * (maxima.x - incumbent.x))
     everywhere = domain.sobol(options.num_sobol, generator)
@@ -136,9 +133,10 @@ def prepare_knowledge_gradient(
     )
 
 
-def _measured(
+def measured_paths(
     posterior: JointPosterior, measure: Measure, options: KGOptions, generator: torch.Generator
 ) -> Measured:
+    """Not more paths than it takes time for."""
     num_paths = min(options.num_paths, MOST_PATHS)
     return measured(
         posterior, measure, num_paths, options.num_features, options.num_draws, generator

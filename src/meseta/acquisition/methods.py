@@ -1,10 +1,11 @@
 """Every method by its name: its settings, what it maximises next, and what it believes in."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
 from typing import Any, NamedTuple, get_args, get_type_hints
 
+from meseta.acquisition.constrained_gradient import prepare_constrained
 from meseta.acquisition.improvement import (
     EIOptions,
     UCBOptions,
@@ -20,6 +21,7 @@ from meseta.acquisition.rejection import RejectionOptions, prepare_rejection
 from meseta.acquisition.unscented import UnscentedOptions, prepare_unscented_ei, unscented_mean
 from meseta.boundary import read_count, read_number, unknown
 from meseta.gp.joint import JointPosterior
+from meseta.gp.limited import LimitedOutcome
 from meseta.gp.mixture import Mean as MeanOf
 from meseta.measures import Mean, Measure
 
@@ -40,6 +42,7 @@ class Method(NamedTuple):
     belief: Callable[[JointPosterior, Any], MeanOf]
     beyond: bool = False  # whether it can tell what points are worth that are no designs
     measures: bool = False  # whether it serves others than the mean
+    constrained: Callable[..., Prepared] | None = None  # where other outcomes have limits
 
 
 def _mean_of_g(posterior: JointPosterior, options: Any) -> MeanOf:
@@ -57,13 +60,21 @@ def _unscented_mean(posterior: JointPosterior, options: UnscentedOptions) -> Mea
 METHODS = {
     "nes-ep": Method("NES-EP", NESOptions, prepare_nes, _mean_of_g),
     "nes-rs": Method("NES-RS", RejectionOptions, prepare_rejection, _mean_of_g),
-    "rkg": Method("Robust KG", KGOptions, prepare_knowledge_gradient, _mean_of_g, True, True),
+    "rkg": Method(
+        "Robust KG",
+        KGOptions,
+        prepare_knowledge_gradient,
+        _mean_of_g,
+        beyond=True,
+        measures=True,
+        constrained=prepare_constrained,
+    ),
     "uu-ei": Method("BO-UU EI", EIOptions, prepare_ei, _mean_of_g),
     "uu-ucb": Method("BO-UU UCB", UCBOptions, prepare_ucb, _mean_of_g),
     "uu-mes": Method("BO-UU MES", NESOptions, prepare_mes, _mean_of_g),
     "unscented-ei": Method("Unsc. BO", UnscentedOptions, prepare_unscented_ei, _unscented_mean),
     "ei": Method("Standard BO EI", EIOptions, prepare_ei_of_f, _mean_of_f),
-    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g, True, True),
+    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g, beyond=True, measures=True),
 }
 
 
@@ -97,19 +108,41 @@ def checked_options(name: str, options: object = None) -> Any:
     return kind(**{key: _read(name, key, value, known[key]) for key, value in options.items()})
 
 
-def prepare(name: str, options: object = None, measure: Measure | None = None) -> Prepare | None:
+def prepare(
+    name: str,
+    options: object = None,
+    measure: Measure | None = None,
+    outcomes: Sequence[LimitedOutcome] = (),
+) -> Prepare | None:
     """What makes an acquisition function of a posterior; None for a method that has none.
 
-    `measure` is in the units of the posterior; None: the mean.
+    `measure` is in the units of the posterior; None: the mean. `outcomes` are others of the same
+    experiments, which have limits to keep.
     """
     method, settings = get(name), checked_options(name, options)
     if method.prepare is None:
         return None
     made = partial(method.prepare, options=settings)
+    if outcomes:
+        check_constraints(name)
+        assert method.constrained is not None
+        made = partial(method.constrained, options=settings, outcomes=outcomes)
     if measure is None:
         return made
     check_measure(name, measure)
     return partial(made, measure=measure)
+
+
+def check_constraints(name: str) -> None:
+    """Refuse a method that knows of no constraints."""
+    method = get(name)
+    if method.prepare is None or method.constrained is not None:
+        return
+    able = [each for each, m in METHODS.items() if m.prepare is None or m.constrained is not None]
+    raise ValueError(
+        f"the method {name!r} knows of one outcome only, and cannot serve constraints on others; "
+        f"take one of {', '.join(map(repr, able))}"
+    )
 
 
 def check_measure(name: str, measure: Measure) -> None:

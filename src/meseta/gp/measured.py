@@ -140,7 +140,7 @@ def measured(
     if isinstance(inner, WorstCase):
         draws = draw_extremes(law, d, inner.share, num_draws, generator)
     else:
-        draws = draw(law, d, num_draws, generator)
+        draws = draw(law, d, num_draws, generator, measure.tail)
     paths = sample_paths(posterior, num_paths, num_features, generator)
     return Measured(posterior, paths, draws, measure)
 

@@ -20,8 +20,8 @@ ROUNDING = 1e-14
 NOTHING = -1e10
 
 
-def log_expected_gain(a: Float[Tensor, " p"], b: Float[Tensor, "m p"]) -> Float[Tensor, " m"]:
-    """log(E max_i (a_i + b_i Z) - max_i a_i), for m sets of slopes b.
+def log_expected_gain(a: Float[Tensor, "*#m p"], b: Float[Tensor, "m p"]) -> Float[Tensor, " m"]:
+    """log(E max_i (a_i + b_i Z) - max_i a_i), for m sets of slopes b and one or m sets of a.
 
     The highest lines at NODES are part of the upper envelope, in the order of their slopes, and
     the expectation over them is exact: with c_i the crossings of neighbours,
@@ -32,10 +32,11 @@ def log_expected_gain(a: Float[Tensor, " p"], b: Float[Tensor, "m p"]) -> Float[
     this is a lower bound; where the envelope is smooth it is low by about 0.5 %. All terms are
     positive and summed as logarithms: sound down to gains of exp(-5e9), crossings at 1e5.
     """
+    a = a.expand(b.shape)
     with torch.no_grad():
-        parts = [_highest(a, part) for part in b.split(CHUNK)]
-    highest = torch.cat(parts)
-    a, b = a[highest], b.gather(-1, highest)
+        each = zip(a.split(CHUNK), b.split(CHUNK), strict=True)
+        highest = torch.cat([_highest(*both) for both in each])
+    a, b = a.gather(-1, highest), b.gather(-1, highest)
     steeper = b[:, 1:] - b[:, :-1]
     least = ROUNDING * b.detach().abs().amax(-1, keepdim=True)
     crossing = steeper > least.clamp_min(1e-300)
@@ -45,10 +46,10 @@ def log_expected_gain(a: Float[Tensor, " p"], b: Float[Tensor, "m p"]) -> Float[
     return terms.logsumexp(-1)
 
 
-def _highest(a: Float[Tensor, " p"], b: Float[Tensor, "m p"]) -> Int[Tensor, "m nodes"]:
+def _highest(a: Float[Tensor, "m p"], b: Float[Tensor, "m p"]) -> Int[Tensor, "m nodes"]:
     """The highest line at each node."""
     # max(-1) is twice as fast as argmax(-1)
-    return torch.addcmul(a, b.unsqueeze(-2), NODES[:, None]).max(-1).indices
+    return torch.addcmul(a.unsqueeze(-2), b.unsqueeze(-2), NODES[:, None]).max(-1).indices
 
 
 def _log_h(t: Float[Tensor, "*batch"]) -> Float[Tensor, "*batch"]:

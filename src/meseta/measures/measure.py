@@ -41,6 +41,11 @@ class Measure(ABC):
         """Whether it is the mean of f(x + xi), which is known exactly, and something else."""
         return True
 
+    @property
+    def tail(self) -> float:
+        """The share of the values that it looks at, where these are the worst ones."""
+        return 0.5
+
     def in_units(self, offset: float, scale: float) -> "Measure":
         """The same of (value - offset) / scale; scale may be negative."""
         return self

@@ -17,6 +17,10 @@ class Within(Measure):
     def around_mean(self) -> bool:
         return self.measure.around_mean
 
+    @property
+    def tail(self) -> float:
+        return self.measure.tail
+
     def of(self, values: Values, weights: Weights) -> Rho:
         return self.measure.of(values.clamp(self.low, self.high), weights)
 

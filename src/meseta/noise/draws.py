@@ -34,6 +34,7 @@ class Draws:
     """
 
     own: Float[Tensor, "m d"]
+    counts: Float[Tensor, " m"]  # how much each of them counts
     marginals: tuple[NoiseLaw, ...]
     shared: tuple[tuple[list[int], NoiseLaw, Tensor], ...]
     extreme: bool = False  # all that can be counts alike, however rare it is
@@ -42,11 +43,11 @@ class Draws:
         """Some of them."""
         some = slice(first, first + num)
         shared = tuple((dims, law, drawn[some]) for dims, law, drawn in self.shared)
-        return Draws(self.own[some], self.marginals, shared, self.extreme)
+        return Draws(self.own[some], self.counts[some], self.marginals, shared, self.extreme)
 
     def __call__(self, x: Float[Tensor, "b d"]) -> Places:
         columns = []
-        weights = torch.ones(len(x), len(self.own), dtype=torch.double)
+        weights = self.counts.expand(len(x), -1)
         for i, marginal in enumerate(self.marginals):
             if not isinstance(marginal, Placed):
                 columns.append(x[:, i, None] + self.own[:, i])
@@ -69,14 +70,21 @@ class Draws:
         return Places(z, weights / weights.sum(-1, keepdim=True))
 
 
-def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator) -> Draws:
-    """Quasi-random for what moves one parameter, random for what moves several."""
+def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator, tail: float = 0.5) -> Draws:
+    """Quasi-random for what moves one parameter, random for what moves several.
+
+    The smaller the `tail` that matters, the more of the draws are far out, and the less each of
+    these counts (importance sampling).
+    """
     marginals, shared = own_and_shared(law.in_dimension(d), d)
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
     unit = SobolEngine(d, scramble=True, seed=seed).draw(num, dtype=torch.double)
+    moved = torch.tensor([float(each.covariance_matrix) > 0 for each in marginals])
+    unit[:, moved], counts = _further_out(unit[:, moved], tail)
     own = [quantile(_of_one(each), u) for each, u in zip(marginals, unit.T, strict=True)]
     return Draws(
         torch.stack(own, dim=-1),
+        counts,
         tuple(marginals),
         tuple((dims, part, _drawn(part, num, generator)) for dims, part in shared),
     )
@@ -107,7 +115,26 @@ def draw_extremes(
             turn = (half // 2**d if few else half) * (2 * number + 1) % rounds
             drawn[: len(half)] = (turn + 0.5) / rounds
         others.append((dims, part, drawn))
-    return Draws(torch.stack(own, dim=-1), tuple(marginals), tuple(others), extreme=True)
+    alike = torch.ones(num, dtype=torch.double)
+    return Draws(torch.stack(own, dim=-1), alike, tuple(marginals), tuple(others), extreme=True)
+
+
+def _further_out(
+    unit: Float[Tensor, "m k"], tail: float
+) -> tuple[Float[Tensor, "m k"], Float[Tensor, " m"]]:
+    """Numbers between 0 and 1 of which more are close to the ends, and the density they lack.
+
+    As normal scores they are s times as wide. Beyond the quantile q of the tail these have the
+    variance 1 + q^2 / k along the average direction: the s of least cross-entropy.
+    """
+    k = unit.shape[1]
+    if not k:
+        return unit, torch.ones(len(unit), dtype=torch.double)
+    q = torch.special.ndtri(torch.tensor(tail, dtype=torch.double))
+    variance = 1 + q.square() / k
+    scores = torch.special.ndtri(unit.clamp(1e-15, 1 - 1e-15))
+    lack = k * variance.log() / 2 - (variance - 1) * scores.square().sum(-1) / 2
+    return torch.special.ndtr(variance.sqrt() * scores), lack.exp()
 
 
 def unlimited(law: NoiseLaw, d: int, alone: bool = False) -> list[int]:

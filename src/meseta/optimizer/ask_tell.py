@@ -11,9 +11,10 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.boundary import EVERY, SEEDS, read_count, read_value
+from meseta.boundary import EVERY, SEEDS, read_count, unknown
 from meseta.gp.fit import fit_surrogates
 from meseta.gp.joint import JointMoments
+from meseta.gp.limited import Assessment, LimitedOutcome, assessment
 from meseta.gp.robust import RobustPosterior
 from meseta.measures import Mean, Measure, read_measure
 from meseta.measures.within import Within
@@ -26,16 +27,19 @@ from meseta.optimizer.beyond import (
     share_beyond,
     unexplored,
 )
+from meseta.optimizer.constrained import constrained_nominal, constrained_optimum, kept_at
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
-from meseta.optimizer.history import columns, history
+from meseta.optimizer.history import check_names, history
 from meseta.optimizer.recommend import (
+    belief_of,
+    mean_of_measure,
     measured_optimum,
     nominal_optimum,
     robust_optimum,
     value_of_measure,
 )
-from meseta.optimizer.record import Origin, Recommendation, Record, Test, Trial
+from meseta.optimizer.record import Kept, Origin, Recommendation, Record, Test, Trial
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
 from meseta.optimizer.settings import Direction, OptimizerKeywords, Settings, read_settings
@@ -83,12 +87,13 @@ class Optimizer:
         chosen = read_settings(settings, keywords, OptimizerKeywords)
         self.settings = chosen
         self.space = space if isinstance(space, Space) else Space(space)
-        columns(self.space)  # refuses names that clash
         self.noise = read_noise(chosen.noise, self.space, chosen.edge)
         self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
         self.options = methods.checked_options(chosen.method, chosen.options)
         check_wider(self.space, self.noise, self.environments, chosen.method)
         self.measure = read_measure(chosen.measure)
+        self.outcomes = chosen.named_outcomes
+        check_names(self.space, self.outcomes)
         check_worst_case(self.measure, self.law, self.space)
         self.seed = chosen.drawn_seed()
         self.initial = read_initial(chosen.initial, chosen.num_initial, self.environments)
@@ -97,6 +102,8 @@ class Optimizer:
         self._rows = Rows(self.space)
         self._block: tuple[int, Float[Tensor, "block d"]] | None = None  # of the sequence
         self._fitted: Fitted | None = None  # until the next value is told
+        self._others: dict[str, Fitted] = {}  # the same for other outcomes
+        self._assessed: dict[str, Assessment] = {}
         self._optimum: tuple[Fitted, Float[Tensor, " d"]] | None = None  # of that fit
 
     def __repr__(self) -> str:
@@ -127,7 +134,7 @@ class Optimizer:
     @property
     def history(self) -> "pd.DataFrame":
         """One row per value or failure told, in that order, with what `recommend` said after it."""
-        return history(self._record, self.space, self.environments.design)
+        return history(self._record, self.space, self.environments.design, self.outcomes)
 
     @property
     def deviations(self) -> "pd.DataFrame":
@@ -158,17 +165,62 @@ class Optimizer:
                     f"there is no value yet to go by ({self._progress()}); "
                     "tell the value of at least one point first"
                 )
-            law = self.law
-            fit = fit_surrogates(
-                *self._data(),
-                self.space.cube.bounds,
-                in_cube(law, self.space),
-                kernel=self.settings.kernel,
-                prior=self.settings.prior,
-                noise_variance=self.settings.noise_variance,
-            )
-            self._fitted = Fitted(self.space, law, fit)
+            self._fitted = self._fit(*self._data(), self.settings.noise_variance)
         return self._fitted
+
+    def outcome(self, name: str) -> RobustPosterior:
+        """The posterior of another outcome, by its name, in its own sign."""
+        known = tuple(dict.fromkeys((*self.outcomes.names, *dict(self.outcomes.constraints))))
+        if name not in known:
+            raise ValueError(unknown("outcome", name, known))
+        fitted = self._fitted_other(name)
+        if fitted is None:
+            raise RuntimeError(f"there is no value of {name!r} yet; tell at least one")
+        return fitted.posterior
+
+    def _fitted_other(self, name: str) -> Fitted | None:
+        """The model of another outcome; None: it has no value yet."""
+        if name not in self._others:
+            if name == self.outcomes.objective:
+                known = [(trial, trial.value) for trial in self._record.complete]
+            else:
+                trials = self._record.trials
+                known = [(trial, trial.outcomes.get(name)) for trial in trials]
+            told = [(trial, value) for trial, value in known if value is not None]
+            if not told:
+                return None
+            values = torch.tensor([value for _, value in told], dtype=torch.double)
+            rows = self._points(tuple(trial for trial, _ in told))
+            self._others[name] = self._fit(rows, values, None)
+        return self._others[name]
+
+    def _fit(
+        self, rows: Float[Tensor, "n d"], values: Float[Tensor, " n"], noise: float | None
+    ) -> Fitted:
+        law = self.law
+        fit = fit_surrogates(
+            rows,
+            values,
+            self.space.cube.bounds,
+            in_cube(law, self.space),
+            kernel=self.settings.kernel,
+            prior=self.settings.prior,
+            noise_variance=noise,
+        )
+        return Fitted(self.space, law, fit)
+
+    def _limits(self, pending: Float[Tensor, "p d"] | None = None) -> dict[str, LimitedOutcome]:
+        """The outcomes with constraints that have values, given pending experiments."""
+        limits = {}
+        for name, constraint in self.outcomes.constraints:
+            fitted = self._fitted_other(name)
+            if fitted is not None:
+                units, mixture = fitted.posterior.units, fitted.mixture
+                if pending is not None and len(pending):
+                    mixture = mixture.with_observations(pending)
+                margin = constraint.margin(float(units.y_offset), float(units.y_scale))
+                limits[name] = LimitedOutcome(mixture, margin)
+        return limits
 
     @overload
     def ask(self) -> Design: ...
@@ -200,22 +252,30 @@ class Optimizer:
     ) -> None:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
+        Several outcomes are told as a dict, {"weight": 3.2, "stress": None}: None for what is not
+        known. Without the one that is optimised the evaluation has failed, and the others count.
+
         A failed point is not asked for again. `error` says why it failed. A point that is told
         within 1 % of the ranges of a pending one, whole numbers and choices being equal, counts as
         that one, carried out a little differently: the model learns from the told params. One that
         was carried out further off says by `trial` which number it was asked for under.
         """
-        if value is None:  # an experiment that failed may not have seen its environments
+        told = self.outcomes.read(value, self.settings.possible)
+        if told.value is None and not told.others:
+            # an experiment that failed may not have seen its environments
             params = self.environments.complete(params)
         params = self.space.read(params)
         number = self._recognised(params) if trial is None else self._pending(trial)
-        if value is not None:
-            if error is not None:
-                raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
-            value = read_value(value, possible=self.settings.possible)
-            self._fitted = None
+        if told.value is not None and error is not None:
+            raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
+        if told.value is not None or told.others:
+            self._forget()
         error = None if error is None else str(error)
-        self._record = self._record.with_told(params, value, error, number)
+        self._record = self._record.with_told(params, told.value, error, number, told.others)
+
+    def _forget(self) -> None:
+        """The models of what was told before."""
+        self._fitted, self._others, self._assessed = None, {}, {}
 
     def with_trials(self, trials: object, *, seed: int | None = None) -> "Optimizer":
         """An optimizer with the same settings that goes on from these trials, not from its own.
@@ -230,9 +290,10 @@ class Optimizer:
         """
         other = copy(self)
         possible = self.settings.possible
-        other._record = read_record(trials, self.space, self.environments, possible)
-        if other._record.complete != self._record.complete:
-            other._fitted = None
+        read = read_record(trials, self.space, self.environments, possible, self.outcomes)
+        other._record = read
+        if read.informative != self._record.informative:
+            other._forget()
         other.info = None
         other._rows, other._block = Rows(self.space), None
         if seed is not None:
@@ -249,6 +310,12 @@ class Optimizer:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
         mixture, held = self.fitted.mixture, self.environments.typical()
         measure = self._measure_in_model()
+        limits = list(self._limits().values())
+        if limits:
+            x = constrained_nominal(
+                mixture, limits, self.space.cube, measure=measure, seed=self.seed, held=held
+            )
+            return self._valued(x)
         x = nominal_optimum(mixture, self.space.cube, measure=measure, seed=self.seed, held=held)
         return self._valued(x)
 
@@ -353,9 +420,10 @@ class Optimizer:
             self.info = SuggestInfo()
             x = self.space.experiments.sobol_sequence(number, 1, self.seed)[0]
             return self.space.from_cube(x if held is None else held.put(x))
-        prepare = methods.prepare(self.method, self.options, self._measure_in_model())
-        assert prepare is not None
         fitted, pending = self.fitted, self._points(self._record.busy)
+        measure, limits = self._measure_in_model(), list(self._limits(pending).values())
+        prepare = methods.prepare(self.method, self.options, measure, limits)
+        assert prepare is not None
         stream = stream_of(self.seed, number)
         x, prepared, maximize = suggest(
             fitted.core, cube, prepare, stream, pending, held, self.space.experiments
@@ -373,7 +441,17 @@ class Optimizer:
 
     def _found_optimum(self) -> Float[Tensor, " d"]:
         mixture, cube, held = self.fitted.mixture, self.space.cube, self.environments.typical()
-        measure = self._measure_in_model()
+        measure, limits = self._measure_in_model(), list(self._limits().values())
+        if limits:
+            value = (
+                belief_of(mixture, self.method, self.options)
+                if measure is None
+                else mean_of_measure(mixture, measure, seed=self.seed)
+            )
+            assessed = list(self._assessments().values())
+            return constrained_optimum(
+                mixture, value, limits, assessed, cube, seed=self.seed, held=held
+            )
         if measure is not None:
             return measured_optimum(mixture, cube, measure, seed=self.seed, held=held)
         return robust_optimum(
@@ -503,7 +581,24 @@ class Optimizer:
             self._test(x),
             share_beyond(self.law, columns, evaluated, high - low),
             self.possible,
+            self._kept(x),
         )
+
+    def _kept(self, x: Float[Tensor, " d"]) -> dict[str, Kept]:
+        """How a row of the unit cube keeps the constraints."""
+        known = self._assessments()
+        return {
+            name: kept_at(constraint, known.get(name), x)
+            for name, constraint in self.outcomes.constraints
+        }
+
+    def _assessments(self) -> dict[str, Assessment]:
+        """What tells how designs keep the constraints, for outcomes that have values."""
+        for name, limit in self._limits().items():
+            if name not in self._assessed:
+                generator = torch.Generator().manual_seed(self.seed)
+                self._assessed[name] = assessment(limit, generator)
+        return self._assessed
 
     def _value_in_use(self, x: Float[Tensor, " d"], moments: JointMoments) -> tuple[float, float]:
         """Mean and standard deviation of the measure at a row of the unit cube."""

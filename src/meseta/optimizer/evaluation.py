@@ -1,10 +1,14 @@
 """What an evaluation gives: a value, what was carried out, or the reason why there is none."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from meseta.boundary import cut, read_number, read_value, shown, unknown
+from meseta.optimizer.outcomes import EXECUTED, Outcomes
+
+T = TypeVar("T")
+ONE = Outcomes()  # the value alone
 
 LONGEST = 500  # letters of a reason
 MOST_KEYS = 20  # that are listed
@@ -12,10 +16,16 @@ MOST_KEYS = 20  # that are listed
 
 @dataclass(frozen=True)
 class Evaluation:
-    """The value of a trial, and the parameters that were carried out where they are told."""
+    """What a trial gave, and the parameters that were carried out where they are told.
 
-    value: float
+    Without a value there is another outcome, and `wrong` says what is missing.
+    """
+
+    value: float | None
     executed: dict[str, float | int | str | bool | None] = field(default_factory=dict)
+    others: dict[str, float] = field(default_factory=dict)
+    wrong: str | None = None
+    absent: tuple[str, ...] = ()  # outcomes that the result does not even name
 
 
 class EvaluationFailed(RuntimeError):
@@ -30,16 +40,48 @@ class EvaluationFailed(RuntimeError):
         return type(self), (self.reason, self.stderr)
 
 
-def read_evaluation(result: Any, what: str, key: str = "value") -> Evaluation:
-    """A number, or a mapping with the number under `key` and what was carried out as `executed`."""
-    executed: Any = {}
-    if isinstance(result, Mapping):
-        if key not in result:
-            known = [cut(str(name), LONGEST) for name in list(result)[:MOST_KEYS]]
-            raise EvaluationFailed(f"{what} must have a {key!r}: {unknown('key', key, known)}")
-        what, executed, result = f"{key!r} of {what}", result.get("executed", {}), result[key]
+def read_evaluation(
+    result: Any, what: str, outcomes: Outcomes = ONE, key: str | None = None
+) -> Evaluation:
+    """A number, or a mapping with outcomes by name and what was carried out as `executed`.
+
+    `key` is another name for what is optimised. A part of the outcomes is kept where there is one.
+    """
+    if not isinstance(result, Mapping):
+        number = _attempt(lambda: read_value(result, what, remedy=""))
+        return Evaluation(number, absent=outcomes.names)
+    executed = _attempt(lambda: _read_executed(result.get(EXECUTED, {})))
+    others: dict[str, float] = {}
+    wrong = []
+    for name in outcomes.names:
+        if result.get(name) is not None:
+            try:
+                others[name] = read_value(result[name], f"{name!r} of {what}", remedy="")
+            except (TypeError, ValueError) as error:
+                wrong.append(cut(str(error), LONGEST))
+    absent = tuple(name for name in outcomes.names if name not in result)
+    value: float | None = None
     try:
-        return Evaluation(read_value(result, what, remedy=""), _read_executed(executed))
+        value = _value(result, what, outcomes, key)
+    except EvaluationFailed as error:
+        if not others:
+            raise
+        wrong = [error.reason, *wrong]
+    return Evaluation(value, executed, others, "; ".join(wrong) or None, absent)
+
+
+def _value(result: Mapping[Any, Any], what: str, outcomes: Outcomes, key: str | None) -> float:
+    found = key if key in result else _attempt(lambda: outcomes.key_of(result))
+    if found is None:
+        wanted = key or outcomes.objective
+        known = [cut(str(name), LONGEST) for name in list(result)[:MOST_KEYS]]
+        raise EvaluationFailed(f"{what} must have a {wanted!r}: {unknown('key', wanted, known)}")
+    return _attempt(lambda: read_value(result[found], f"{found!r} of {what}", remedy=""))
+
+
+def _attempt(read: Callable[[], T]) -> T:
+    try:
+        return read()
     except (TypeError, ValueError) as error:
         raise EvaluationFailed(cut(str(error), LONGEST)) from None
 

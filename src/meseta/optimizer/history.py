@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from meseta.optimizer.outcomes import Outcomes
 from meseta.optimizer.record import Recommendation, Record
 from meseta.space.parameter import Categorical, Int, Value
 from meseta.space.space import Space
@@ -11,8 +12,17 @@ from meseta.space.space import Space
 if TYPE_CHECKING:  # a third of a second that most commands have no use for
     import pandas as pd
 
+ONE = Outcomes()
 
-def columns(space: Space, design: Sequence[str] | None = None) -> list[str]:
+
+def check_names(space: Space, outcomes: Outcomes) -> None:
+    """Refuse names that would give the history two columns of one name."""
+    columns(space, None, outcomes)
+
+
+def columns(
+    space: Space, design: Sequence[str] | None = None, outcomes: Outcomes = ONE
+) -> list[str]:
     """Names of the columns: parameters, value, state, and the recommendation after the row.
 
     `design` are the parameters that are recommended: all, unless some are an environment.
@@ -20,13 +30,20 @@ def columns(space: Space, design: Sequence[str] | None = None) -> list[str]:
     names = [
         *space.names,
         "value",
+        *outcomes.names,
         "state",
         *(f"best_{name}" for name in (space.names if design is None else design)),
         "best_mean",
         "best_std",
+        *(["best_sure"] if outcomes.constraints else []),
     ]
     for name, times in Counter(names).items():
         if times > 1:
+            if name in outcomes.names:
+                raise ValueError(
+                    f"an outcome cannot be named {name!r} here: the history would have two such "
+                    "columns; rename it"
+                )
             clash = name if name in space.names else name.removeprefix("best_")
             raise ValueError(
                 f"a parameter cannot be named {clash!r} here: the history would have two columns "
@@ -35,7 +52,12 @@ def columns(space: Space, design: Sequence[str] | None = None) -> list[str]:
     return names
 
 
-def history(record: Record, space: Space, design: Sequence[str] | None = None) -> "pd.DataFrame":
+def history(
+    record: Record,
+    space: Space,
+    design: Sequence[str] | None = None,
+    outcomes: Outcomes = ONE,
+) -> "pd.DataFrame":
     """In the order of telling; missing is what failed or was not computed."""
     import pandas as pd
 
@@ -44,9 +66,13 @@ def history(record: Record, space: Space, design: Sequence[str] | None = None) -
     for number, best in zip(record.told, record.best, strict=True):
         trial = record.trials[number]
         values = [trial.params.get(name) for name in space.names]
-        rows.append([*values, trial.value, trial.state, *_best(best, len(names))])
-    table = pd.DataFrame(rows, columns=columns(space, names), dtype=object)
-    types = _types(space)
+        others = [trial.outcomes.get(name) for name in outcomes.names]
+        row = [*values, trial.value, *others, trial.state, *_best(best, len(names))]
+        if outcomes.constraints:
+            row.append(None if best is None else best.sure)
+        rows.append(row)
+    table = pd.DataFrame(rows, columns=columns(space, names, outcomes), dtype=object)
+    types = _types(space, outcomes)
     return table.astype({name: types[name] for name in table.columns})
 
 
@@ -56,9 +82,9 @@ def _best(best: Recommendation | None, num: int) -> list[Value]:
     return [*best.params.values(), best.mean, best.std]
 
 
-def _types(space: Space) -> dict[str, str]:
+def _types(space: Space, outcomes: Outcomes) -> dict[str, str]:
     """The type of each column; whole numbers that may be missing are nullable."""
-    types = dict.fromkeys(columns(space), "float")
+    types = dict.fromkeys(columns(space, None, outcomes), "float")
     types["state"] = "str"
     for name, parameter in space.items():
         if isinstance(parameter, Int):

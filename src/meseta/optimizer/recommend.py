@@ -32,10 +32,14 @@ def robust_optimum(
     no input noise, of f; for "unscented-ei" of the mean of f over sigma points. `held` columns are
     no part of the design: there f(x) is looked at.
     """
+    return _optimum(mixture, domain, belief_of(mixture, method, options), seed, held)
+
+
+def belief_of(mixture: Mixture, method: str, options: object) -> Mean:
+    """The mean whose maximum a method recommends."""
     settings = methods.checked_options(method, options)
     believed = methods.get(method).belief
-    belief = mixture.mean(lambda part: believed(part, settings))
-    return _optimum(mixture, domain, belief, seed, held)
+    return mixture.mean(lambda part: believed(part, settings))
 
 
 def measured_optimum(
@@ -52,6 +56,17 @@ def measured_optimum(
     best = maximize_measure(parts, weights, domain, generator, held)
     x = domain.snap(best.x)
     return x if held is None else held.put(x)
+
+
+def mean_of_measure(mixture: Mixture, measure: Measure, *, seed: int = 0) -> Mean:
+    """The mean of a measure of f(x + xi), as a function of designs."""
+    generator = torch.Generator().manual_seed(seed)
+    parts, weights = measured_mixture(mixture, measure, *CLIMBED, generator)
+
+    def mean(x: Tensor) -> Tensor:
+        return torch.stack([w * p.mean(x) for w, p in zip(weights, parts, strict=True)]).sum(0)
+
+    return mean
 
 
 def value_of_measure(
@@ -75,14 +90,19 @@ def nominal_optimum(
 
     With a measure that is no number of the values (a target, limits) the point that serves it best.
     """
+    return _optimum(mixture, domain, nominal_value(mixture, measure), seed, held)
+
+
+def nominal_value(mixture: Mixture, measure: Measure | None) -> Mean:
+    """What is to be high where nothing is perturbed."""
     if measure is None or measure.within_values:
-        return _optimum(mixture, domain, mixture.mean_f, seed, held)
+        return mixture.mean_f
 
     def serves(x: Tensor) -> Tensor:
         moments = mixture.moments(x)
         return measure.nominal(moments.m_f, moments.v_f)
 
-    return _optimum(mixture, domain, serves, seed, held)
+    return serves
 
 
 def _optimum(

@@ -1,11 +1,15 @@
 """The record of a run: its trials, the order of their values, what was recommended after each."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
 
 from meseta.boundary import EVERY
 from meseta.space.parameter import Design
+
+if TYPE_CHECKING:  # torch, which most commands have no use for
+    from meseta.measures.constraints import Constraint
 
 State = Literal["pending", "complete", "failed"]
 # Who chose the point: the user as an initial one, the sequence that fills the box, the method;
@@ -24,6 +28,7 @@ class Trial:
     origin: Origin | None  # None: not known, in a study of another tool
     error: str | None = None  # why it failed, where that is known
     planned: Design | None = None  # what was asked for, where it was carried out otherwise
+    outcomes: Mapping[str, float] = field(default_factory=dict)  # others, by name, as far as known
 
     @property
     def asked(self) -> bool:
@@ -50,6 +55,34 @@ class Test:
         return f"evaluated: {self.value:.5g}, {word} ({self.expected:.5g} ± {self.std:.2g})"
 
 
+SURE = 0.95  # the probability from which on a design counts as one that keeps its constraints
+
+
+@dataclass(frozen=True)
+class Kept:
+    """How a design keeps a constraint in use."""
+
+    constraint: "Constraint"
+    share: float | None  # of what it becomes in use that keeps the limits; None: no value yet
+    interval: tuple[float, float]  # of that share, 95 %
+    sure: float  # the probability that it is as large as was asked for
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        if self.share is None:
+            return f"{self.constraint.in_words()}: not known, since there is no value of it yet"
+        return (
+            f"{self.constraint.in_words()}: kept in {_percent(self.share)} of the cases "
+            f"({_percent(low)} to {_percent(high)}), asked: {_percent(self.constraint.probability)}"
+        )
+
+
+def _percent(share: float) -> str:
+    """With as many digits as tell it from 100 %."""
+    digits = 4 if share > 0.999 else 2 if share > 0.99 else 1
+    return f"{100 * share:.{digits}f}".rstrip("0").rstrip(".") + " %"
+
+
 BAND = 1.959964  # half-width of the 95 % interval of a Gaussian, in standard deviations
 
 
@@ -71,11 +104,22 @@ class Recommendation:
     test: Test | None = None  # the nearest evaluation; None: there is none close by
     beyond: float = 0.0  # the share of the noise that falls beyond everything that was evaluated
     possible: tuple[float, float] = EVERY  # both means lie within, and so do intervals
+    kept: Mapping[str, Kept] = field(default_factory=dict)  # how it keeps constraints, by name
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval of g(x)."""
         return interval(self.mean, self.std, self.possible)
+
+    @property
+    def sure(self) -> float:
+        """The probability that all constraints are kept as often as was asked for."""
+        return math.prod(each.sure for each in self.kept.values())
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it is known to keep all constraints: by SURE, and not by an estimate alone."""
+        return self.sure >= SURE
 
 
 @dataclass(frozen=True)
@@ -89,6 +133,11 @@ class Record:
     @property
     def complete(self) -> tuple[Trial, ...]:
         return tuple(trial for trial in self.trials if trial.state == "complete")
+
+    @property
+    def informative(self) -> tuple[Trial, ...]:
+        """Those with a value, or another outcome."""
+        return tuple(t for t in self.trials if t.state == "complete" or t.outcomes)
 
     @property
     def pending(self) -> tuple[Trial, ...]:
@@ -110,17 +159,24 @@ class Record:
         value: float | None,
         error: str | None,
         number: int | None,
+        outcomes: Mapping[str, float] | None = None,
     ) -> "Record":
         """With the value of that trial, evaluated at `params`; None: of a new one."""
         state: State = "failed" if value is None else "complete"
         if number is None:
             number = len(self.trials)
-            trial = Trial(number, params, value, state, "told", error)
+            trial = Trial(number, params, value, state, "told", error, None, outcomes or {})
         else:
             asked = self.trials[number]
             planned = None if asked.params == params else asked.params
             trial = replace(
-                asked, params=params, value=value, state=state, error=error, planned=planned
+                asked,
+                params=params,
+                value=value,
+                state=state,
+                error=error,
+                planned=planned,
+                outcomes=outcomes or {},
             )
         return Record(
             (*self.trials[:number], trial, *self.trials[number + 1 :]),

@@ -4,9 +4,12 @@ from collections.abc import Iterable
 from typing import get_args
 
 from meseta.boundary import EVERY, read_value, unknown
+from meseta.optimizer.outcomes import Outcomes
 from meseta.optimizer.record import Origin, Record, State, Trial
 from meseta.space.environments import Environments
 from meseta.space.space import Design, Space
+
+ONE = Outcomes()
 
 
 def read_record(
@@ -14,6 +17,7 @@ def read_record(
     space: Space,
     environments: Environments,
     possible: tuple[float, float] = EVERY,
+    outcomes: Outcomes = ONE,
 ) -> Record:
     """The trials, checked as `tell` checks them; told in the order of their numbers."""
     expected = "trials must be a list of meseta.optimizer.record.Trial"
@@ -28,13 +32,17 @@ def read_record(
                 f"trials must be numbered 0, 1, 2, ... in their order, got {trial.number} where "
                 f"{len(read)} is due; number them anew"
             )
-        read.append(_read_trial(trial, space, environments, possible))
+        read.append(_read_trial(trial, space, environments, possible, outcomes))
     told = tuple(trial.number for trial in read if trial.state != "pending")
     return Record(tuple(read), told, (None,) * len(told))
 
 
 def _read_trial(
-    trial: Trial, space: Space, environments: Environments, possible: tuple[float, float]
+    trial: Trial,
+    space: Space,
+    environments: Environments,
+    possible: tuple[float, float],
+    outcomes: Outcomes,
 ) -> Trial:
     what = f"trial {trial.number}"
     for kind, word, known in (
@@ -66,7 +74,20 @@ def _read_trial(
         trial.origin,
         trial.error,
         None if planned == design else planned,
+        _read_others(trial, outcomes),
     )
+
+
+def _read_others(trial: Trial, outcomes: Outcomes) -> dict[str, float]:
+    if trial.outcomes and trial.state == "pending":
+        raise ValueError(f"trial {trial.number} is pending but has outcomes; it has none yet")
+    for name in trial.outcomes:
+        if name not in outcomes.names:
+            raise ValueError(f"trial {trial.number}: {unknown('outcome', name, outcomes.names)}")
+    return {
+        name: read_value(value, f"{name!r} of trial {trial.number}")
+        for name, value in trial.outcomes.items()
+    }
 
 
 def _read_planned(trial: Trial, space: Space, environments: Environments) -> Design:

@@ -1,8 +1,8 @@
 """The settings of an optimizer: what each one means, and what is refused."""
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, TypedDict, get_args
 
 from meseta.acquisition import methods
@@ -10,6 +10,8 @@ from meseta.acquisition.methods import DEFAULT_METHOD
 from meseta.boundary import EVERY, SEEDS, read_count, read_number, read_possible, unknown
 from meseta.gp.fit import KernelName, Prior
 from meseta.measures import Measure, read_measure
+from meseta.measures.constraints import Constraint
+from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
 from meseta.space.initial import Initial, check_initial
 from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
 
@@ -35,6 +37,9 @@ class Keywords(StepKeywords, total=False):
     num_initial: int | None
     initial: Initial
     measure: Measure | str
+    objective: str
+    outcomes: Sequence[str]
+    constraints: Mapping[str, Constraint]
     possible: tuple[float, float]
     verify: int
 
@@ -61,6 +66,17 @@ class Settings:
     measure: Measure | str = "mean"
     """What is wanted of the values in use: "mean", `Quantile(0.05)`, `CVaR(0.1)`, `MeanStd(2)`,
     `WorstCase()`, `OnTarget(70.0)` or `Yield(low=..., high=...)`; or its words, "cvar 0.1"."""
+
+    objective: str = VALUE
+    """The name of what is optimised among the outcomes of an experiment, where there are several:
+    these are told as a dict, `{"weight": 3.2, "stress": 231.0}`."""
+
+    constraints: Mapping[str, Constraint] = field(default_factory=dict)
+    """Limits that outcomes have to keep in use, `{"stress": AtMost(250, probability=0.99)}`;
+    `AtLeast` and `Between` are others. The probability is over the noise, 0.95 if none is given."""
+
+    outcomes: Sequence[str] = ()
+    """The names of further outcomes, which are kept and modelled, and have no limits."""
 
     edge: NamedEdge = "allow"
     """What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
@@ -127,9 +143,21 @@ class Settings:
         self._keep("measure", read_measure(self.measure))
         methods.check_measure(self.method, read_measure(self.measure))
         self._keep("possible", read_possible(self.possible))
+        named = self.named_outcomes
+        self._keep("constraints", dict(named.constraints))
+        if named.constraints:
+            methods.check_constraints(self.method)
+        for outcome, constraint in named.constraints:
+            possible = self.possible if outcome == self.objective else EVERY
+            constraint.check_possible(outcome, possible)
         self._keep("verify", read_count("verify", self.verify, least=0))
         if self.noise_variance is not None:
             self._keep("noise_variance", _read_variance(self.noise_variance))
+
+    @property
+    def named_outcomes(self) -> Outcomes:
+        """The outcomes by their names."""
+        return read_outcomes(self.objective, self.outcomes, self.constraints)
 
     def drawn_seed(self) -> int:
         """The seed, or another one each time if there is none."""

@@ -211,7 +211,7 @@ def _from_json(text: str, key: str) -> Evaluation:
             f"stdout must be JSON such as {{{json.dumps(key)}: 0.8}}, but it is not: {error}, got "
             f"{shown(text)}"
         ) from None
-    return read_evaluation(result, "the JSON on stdout", key)
+    return read_evaluation(result, "the JSON on stdout", key=key)
 
 
 def described(code: int) -> str:

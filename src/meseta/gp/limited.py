@@ -1,0 +1,156 @@
+"""Whether an outcome keeps its limits in use: its margin at designs, and how sure that is.
+
+The margin is a quantile of what f(x + xi) keeps its limits by, over the noise. Of the mean of f it
+takes many draws of xi and little time. What the mean leaves open is, to first order, a weighted sum
+of f at the draws next to the quantile, and so Gaussian.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.gp.blocks import in_blocks
+from meseta.gp.joint import JointPosterior
+from meseta.gp.measured import PORTIONS, Measured, measured_mixture
+from meseta.gp.mixture import Mixture
+from meseta.gp.tilted import Tilted, heaviest, variance_of_sum
+from meseta.measures.constraints import Margin
+from meseta.noise.draws import Draws, Places, draw
+
+NEXT = 16  # draws next to the quantile, whose f moves it
+POINTS = 2**16  # places of f that are evaluated at a time
+# Paths of an outcome, their features, and draws of the noise, where a design is assessed; and draws
+# for the mean of f there.
+ASSESSED, MANY = (128, 500, 2048), 2**14
+
+
+class LimitedOutcome(NamedTuple):
+    """Another outcome of the experiments, and how it keeps its limits, in units of its model."""
+
+    mixture: Mixture
+    margin: Margin
+
+
+@dataclass(frozen=True, eq=False)
+class Limited:
+    """The margin that an outcome keeps at designs; kept is what is not negative."""
+
+    posterior: JointPosterior
+    margin: Margin
+    draws: Draws
+
+    def moments(self, x: Float[Tensor, "b d"]) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
+        """Mean and variance."""
+        each = [self._moments(part) for part in x.split(max(1, POINTS // len(self.draws.own)))]
+        means, variances = zip(*each, strict=True)
+        return torch.cat(means), torch.cat(variances)
+
+    def with_fewer(self, num: int) -> "Limited":
+        """With some of the draws, for a quick look."""
+        return replace(self, draws=self.draws.portion(0, num))
+
+    def tilted(self, x: Float[Tensor, "b d"]) -> Tilted:
+        """What moves it."""
+        with torch.no_grad():
+            each = [self._next(part)[1:] for part in x.split(POINTS // len(self.draws.own))]
+        z, w = zip(*each, strict=True)
+        return Tilted(x, torch.cat(z), torch.cat(w), with_g=False)
+
+    def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        rho, z, w = self._next(x)
+        return rho, variance_of_sum(self.posterior, z, w)
+
+    def _next(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The margin of the mean of f, and places and weights next to the quantile."""
+        places = self.draws(x)
+        values = self.posterior.mean_f(places.z.flatten(0, 1)).view(places.z.shape[:2])
+        with torch.enable_grad():
+            at = values.detach().requires_grad_()
+            (w,) = torch.autograd.grad(self.margin.of(at, places.weights).sum(), at)
+        # ranks do not change with a small change, so w is all of the derivative
+        rho = self.margin.of(at.detach(), places.weights)
+        rho = rho + ((values - values.detach()) * w).sum(-1)
+        return rho, *heaviest(places.z, w, NEXT)
+
+
+def limited(
+    posterior: JointPosterior, margin: Margin, num_draws: int, generator: torch.Generator
+) -> Limited:
+    """With draws of its noise."""
+    law, d = posterior.kernel.law, posterior.X.shape[1]
+    return Limited(posterior, margin, draw(law, d, num_draws, generator, margin.tail))
+
+
+def room_to(limits: Sequence[Limited], x: Float[Tensor, "b d"], by: float) -> Float[Tensor, "c b"]:
+    """The margins, less as many standard deviations as it takes to be sure."""
+    each = [limit.moments(x) for limit in limits]
+    return torch.stack([mean - by * variance.sqrt() for mean, variance in each])
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """How an outcome keeps its limits at a design, by sample paths of f."""
+
+    mean: float  # of the margin
+    std: float
+    share: float  # of the noise with which the limits are kept, on average
+    interval: tuple[float, float]  # of that, 95 %
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """Sample paths of an outcome, on which single designs are assessed."""
+
+    parts: tuple[Measured, ...]
+    margin: Margin
+    many: Draws  # for the mean of f
+
+    @torch.no_grad()
+    def at(self, x: Float[Tensor, " d"]) -> Assessed:
+        """How a design keeps the limits."""
+        many = self.many(x[None])
+        each = [self._of(part, x, many) for part in self.parts]
+        margins, shares = (torch.cat(column, dim=-1) for column in zip(*each, strict=True))
+        whole, portions = margins[0], margins[1:].mean(-1)
+        std = (whole.var() + portions.var() / len(portions)).sqrt()
+        ends = torch.tensor([0.025, 0.975], dtype=torch.double)
+        low, high = shares.quantile(ends).clamp(0, 1).tolist()
+        share = float(shares.mean().clamp(0, 1))
+        return Assessed(float(whole.mean()), float(std), share, (low, high))
+
+    def _of(
+        self, part: Measured, x: Float[Tensor, " d"], many: Places
+    ) -> tuple[Float[Tensor, "portions paths"], Float[Tensor, " paths"]]:
+        """The margin of each path, by all draws and by portions, and the share that is kept.
+
+        Of the mean of f both are known by many draws; by those of the paths only what these differ
+        from the mean (control variates).
+        """
+        few = part.draws(x[None])
+        z, w, weights = few.z[0], few.weights[0], many.weights[0]
+        mean_f, margin = part.posterior.mean_f, self.margin
+        mean, of_many = mean_f(z), in_blocks(mean_f, many.z[0], len(part.X))
+        values, exactly = part.paths.f(z), partial(_portions, margin)
+        differ = exactly(values, w) - exactly(mean[None], w)
+        shares = margin.kept(values, w) - margin.kept(mean, w) + margin.kept(of_many, weights)
+        return differ + exactly(of_many[None], weights), shares
+
+
+def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessment:
+    """Draw the paths."""
+    mixture, margin = outcome
+    parts, _ = measured_mixture(mixture, margin, *ASSESSED, generator)
+    law, d = mixture.heaviest.kernel.law, mixture.heaviest.X.shape[1]
+    return Assessment(tuple(parts), margin, draw(law, d, MANY, generator, margin.tail))
+
+
+def _portions(margin: Margin, values: Tensor, weights: Tensor) -> Tensor:
+    """By all of the values, then by portions of them."""
+    each = zip(values.chunk(PORTIONS, -1), weights.chunk(PORTIONS), strict=True)
+    parts = [(values, weights), *each]
+    return torch.stack([margin.exactly(v, w / w.sum().clamp_min(1e-300)) for v, w in parts])
