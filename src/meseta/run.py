@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from meseta.boundary import described_error, read_count, shown
+from meseta.boundary import described_error, read_count, read_value, shown
 from meseta.measures import read_measure
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.comparison import comparison
@@ -266,7 +266,7 @@ def _step(
         value: object = found.value
         if optimizer.outcomes.several and (found.value is not None or found.others):
             value = {optimizer.outcomes.objective: found.value, **found.others}
-        error = found.wrong if found.value is None else None
+        error = (found.wrong or "f returned None") if found.value is None else None
         optimizer.tell(told, value, error=error, trial=number)
         if found.wrong:
             return _warned(first_error, params, found.wrong, EvaluationFailed(found.wrong))
@@ -321,10 +321,11 @@ def _check_complete(found: Evaluation, optimizer: Optimizer) -> None:
 
 def _read(result: object, outcomes: Outcomes) -> Evaluation:
     """What f returned: outcomes, and what was carried out where it says so."""
+    if isinstance(result, Mapping):
+        return read_evaluation(result, "the result of f", outcomes)
     if result is None:
-        return Evaluation(None, wrong="f returned None")
-    what = "the result of f" if isinstance(result, Mapping) else "the value of f"
-    return read_evaluation(result, what, outcomes)
+        return Evaluation(None)
+    return Evaluation(read_value(result, "the value of f", remedy=""), absent=outcomes.names)
 
 
 def _best_so_far(optimizer: Optimizer) -> str:

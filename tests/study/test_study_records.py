@@ -530,7 +530,7 @@ def test_a_value_counts_also_if_its_trial_was_being_given_up(lab):
 def test_two_people_who_tell_at_once_are_both_answered(lab):
     """The second one is refused, although the trial was pending when it was looked at."""
     ledger = open_ledger(read_study("lab.toml"))
-    outcome = by_hand.read_outcome(ledger, 0, "2.5", None, {})
+    outcome = by_hand.read_outcome(ledger, 0, by_hand.Cells("2.5"))
     typed("tell", "lab.toml", 0, "1.5")
     with pytest.raises(ValueError, match="told by somebody else"):
         by_hand.store(ledger, [outcome])

@@ -264,7 +264,7 @@ def test_a_design_that_ends_its_workers_has_failed(tmp_path):
     assert "as were 2 before at this design" in ledger.trials[-1].user_attrs[ERROR]
     assert asked(ledger).params["x"] != designs[0]
     # its worker may have come far enough to have the value all the same
-    late = lab.read_outcome(ledger, DEATHS - 1, "1.5", None, {})
+    late = lab.read_outcome(ledger, DEATHS - 1, lab.Cells("1.5"))
     assert "given up" in lab.store(ledger, [late])[0]
     assert (ledger.trials[-1].value, ledger.trials[-1].params["x"]) == (1.5, designs[0])
 

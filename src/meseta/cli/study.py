@@ -218,7 +218,13 @@ def ask(
 def tell(
     path: StudyPath,
     trial: Annotated[int | None, typer.Argument(help="The number of the trial.")] = None,
-    value: Annotated[str | None, typer.Argument(help="The measured value.")] = None,
+    values: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[VALUE|NAME=VALUE]...",
+            help="The measured value; or several outcomes, such as strength=0.82 stress=231.",
+        ),
+    ] = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -250,7 +256,7 @@ def tell(
         if (table is None) == (trial is None):
             raise ValueError("tell one trial by its number and value, or many with --csv FILE")
         if spoilt is not None:
-            if trial is None or value is not None or failed is not None or settings:
+            if trial is None or values or failed is not None or settings:
                 raise ValueError("--spoilt goes with the number of a trial, and nothing else")
             lab.check_running(ledger, trial)
             with failures():
@@ -263,7 +269,8 @@ def tell(
         else:
             assert trial is not None
             texts = dict(_assignment(each) for each in settings or ())
-            outcomes = [lab.read_outcome(ledger, trial, value, failed, texts)]
+            value, others = lab.read_words(ledger, values or ())
+            outcomes = [lab.read_outcome(ledger, trial, lab.Cells(value, failed, texts, others))]
     with failures():
         notes = lab.store(ledger, outcomes)
     for note in notes:

@@ -75,7 +75,9 @@ def climb_within(
             if len(seen) == MOST:
                 raise _EnoughError
             here = torch.minimum(torch.maximum(low + unit * torch.from_numpy(u), low), high)
-            seen[key] = _look(value, room, start.index_copy(0, free, here), free, unit)
+            x = start.index_copy(0, free, here)
+            x = x if domain.allowed is None else domain.snap(x)
+            seen[key] = _look(value, room, x, free, unit)
         return seen[key]
 
     begin = ((start[free] - low) / unit).numpy()

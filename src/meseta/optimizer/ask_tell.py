@@ -86,7 +86,8 @@ class Optimizer:
     ) -> None:
         chosen = read_settings(settings, keywords, OptimizerKeywords)
         self.settings = chosen
-        self.space = space if isinstance(space, Space) else Space(space)
+        named = space if isinstance(space, Space) else Space(space)
+        self.space = named.restricted(chosen.allowed)
         self.noise = read_noise(chosen.noise, self.space, chosen.edge)
         self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
         self.options = methods.checked_options(chosen.method, chosen.options)

@@ -1,11 +1,11 @@
 """The robust optimum beside the nominal one, as text."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from meseta.measures import Mean, Measure
 from meseta.optimizer.beyond import in_words
-from meseta.optimizer.record import Recommendation, Test
+from meseta.optimizer.record import Kept, Recommendation, Test, percent
 from meseta.space.space import Design
 
 # The search was for the robust one, and need not have come near the other.
@@ -30,6 +30,12 @@ class Expected(Protocol):
     def test(self) -> Test | None: ...
     @property
     def beyond(self) -> float: ...
+    @property
+    def kept(self) -> Mapping[str, Kept]: ...
+    @property
+    def sure(self) -> float: ...
+    @property
+    def feasible(self) -> bool: ...
 
 
 def comparison(
@@ -46,7 +52,29 @@ def comparison(
     tested = f"(The robust optimum was {test}.)"
     warning = in_words(robust.beyond)
     notes = [tested, *([f"({warning}.)"] if warning else []), NOMINAL]
-    return "\n".join([", ".join(title), *lines, *notes])
+    return "\n".join([", ".join(title), *lines, *_constraints(robust, nominal), *notes])
+
+
+def _constraints(robust: Expected, nominal: Recommendation) -> list[str]:
+    """A line for each constraint, what of it the nominal optimum keeps, and how sure that is."""
+    if not robust.kept:
+        return []
+    lines = []
+    for name, kept in robust.kept.items():
+        other = nominal.kept[name].share
+        beside = "" if other is None else f"; the nominal optimum: {percent(other)}"
+        lines.append(f"{name} {kept}{beside}")
+    return [*lines, f"({verdict(robust.sure, robust.feasible)}.)"]
+
+
+def verdict(sure: float, feasible: bool) -> str:
+    """Whether a design is known to keep its constraints, in a sentence."""
+    if feasible:
+        return f"The design keeps all constraints as often as asked, sure to {percent(sure)}"
+    return (
+        f"No design is known to keep all constraints as often as asked: this one does with a "
+        f"probability of {percent(sure)}, and is the most promising"
+    )
 
 
 def _column(title: str, optimum: Expected) -> list[str]:

@@ -72,13 +72,15 @@ class Kept:
         if self.share is None:
             return f"{self.constraint.in_words()}: not known, since there is no value of it yet"
         return (
-            f"{self.constraint.in_words()}: kept in {_percent(self.share)} of the cases "
-            f"({_percent(low)} to {_percent(high)}), asked: {_percent(self.constraint.probability)}"
+            f"{self.constraint.in_words()}: kept in {percent(self.share)} of the cases "
+            f"({percent(low)} to {percent(high)}), asked: {percent(self.constraint.probability)}"
         )
 
 
-def _percent(share: float) -> str:
+def percent(share: float) -> str:
     """With as many digits as tell it from 100 %."""
+    if share >= 0.999995:
+        return "100 %" if share >= 1 else "over 99.999 %"
     digits = 4 if share > 0.999 else 2 if share > 0.99 else 1
     return f"{100 * share:.{digits}f}".rstrip("0").rstrip(".") + " %"
 

@@ -12,6 +12,7 @@ from meseta.gp.fit import KernelName, Prior
 from meseta.measures import Measure, read_measure
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
+from meseta.space.allowed import Rules, check_rules
 from meseta.space.initial import Initial, check_initial
 from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
 
@@ -34,6 +35,7 @@ class Keywords(StepKeywords, total=False):
 
     noise: NamedNoise | None
     edge: NamedEdge
+    allowed: Rules
     num_initial: int | None
     initial: Initial
     measure: Measure | str
@@ -81,6 +83,10 @@ class Settings:
     edge: NamedEdge = "allow"
     """What becomes of perturbed values beyond the ranges: "allow" (f exists there), "clip",
     "reflect" or "truncate"; one for all parameters, or a dict."""
+
+    allowed: Rules = ()
+    """Which designs there may be, known without an experiment: inequalities such as
+    "water + 2 * acid <= 1", functions that take a design and return True or False, or a list."""
 
     direction: Direction = "maximize"
     """Whether large values are wanted, "maximize", or small ones, "minimize". `meseta.maximize`,
@@ -134,6 +140,7 @@ class Settings:
                 raise ValueError(unknown(what, name, known))
         check_noise(self.noise)
         check_edge(self.edge)
+        self._keep("allowed", check_rules(self.allowed))
         methods.checked_options(self.method, self.options)
         check_initial(self.initial)
         if self.seed is not None:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import NamedTuple
 
 import torch
@@ -23,6 +23,15 @@ TRIED = 2
 HOPS = 16
 # Neighbours that are evaluated at a time.
 CHUNK = 4096
+# Rows among which allowed ones are known; the most that are tried to find some; and steps to the
+# border.
+KNOWN, MOST_TRIED, BISECTIONS = 4096, 2**18, 20
+# Searches along the border, for few ends and for many; points of each for a column; how far off at
+# first, in scales, and how much further or closer after a success or a failure.
+SEARCHES, FEW_ENDS, FEWER_SEARCHES, PER_COLUMN = 40, 16, 10, 8
+AROUND, WIDER, NARROWER = 0.2, 1.5, 0.6
+
+Allowed = Callable[[Tensor], Tensor]  # which rows of a batch may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +44,7 @@ class Domain:
 
     bounds: Float[Tensor, "2 d"]
     discrete: tuple[Discrete, ...] = ()
+    allowed: Allowed | None = None  # which rows may be; None: all
 
     @property
     def dimension(self) -> int:
@@ -61,27 +71,83 @@ class Domain:
         """Whether everything is discrete."""
         return not len(self.continuous)
 
+    @cached_property
+    def known(self) -> Float[Tensor, "k d"]:
+        """Some allowed rows all over the box; none of them: none is found."""
+        raw = replace(self, allowed=None).sobol_sequence(0, KNOWN, 0)
+        assert self.allowed is not None
+        return raw[self.allowed(raw)]
+
     def mapped(self, to_units: Callable[[Tensor], Tensor]) -> "Domain":
         """The same designs in other units, by an increasing affine map of each column."""
+        assert self.allowed is None
         return replace(self, bounds=to_units(self.bounds))
 
     def snap(self, x: Float[Tensor, "*m d"]) -> Float[Tensor, "*m d"]:
         """The admissible designs next to x."""
-        x = x.clamp(self.bounds[0], self.bounds[1])
+        x = self._on_steps(x.clamp(self.bounds[0], self.bounds[1]))
+        if self.allowed is None or not x.numel():
+            return x
+        rows = x.reshape(-1, self.dimension)
+        wrong = ~self.allowed(rows)
+        if wrong.any():
+            rows = rows.clone()
+            rows[wrong] = self._brought_back(rows[wrong])
+        return rows.view(x.shape)
+
+    def _on_steps(self, x: Float[Tensor, "*m d"]) -> Float[Tensor, "*m d"]:
         for part in self.discrete:
             ends = self.bounds[:, part.columns]
             x[..., part.columns] = part.values(part.nearest(x[..., part.columns], ends), ends)
         return x
 
+    def _brought_back(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+        """Allowed rows between x and the nearest one that is known, close to the border."""
+        assert self.allowed is not None
+        width = self.bounds[1] - self.bounds[0]
+        inside = self.known[torch.cdist(x / width, self.known / width).argmin(-1)]
+        share, step = torch.zeros(len(x), 1, dtype=x.dtype), 0.5
+        for _ in range(BISECTIONS):
+            further = self._on_steps(inside + (share + step) * (x - inside))
+            share = share + step * self.allowed(further)[:, None]
+            step /= 2
+        found = self._on_steps(inside + share * (x - inside))
+        return torch.where(self.allowed(found)[:, None], found, inside)
+
     def every(self) -> Float[Tensor, "m d"]:
         """All combinations of the discrete values; continuous columns at their lower ends."""
-        return self._at(torch.arange(self.combinations), self.bounds[:1, self.continuous])
+        return self._admitted(
+            self._at(torch.arange(self.combinations), self.bounds[:1, self.continuous])
+        )
+
+    def _admitted(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "k d"]:
+        """Those rows that are allowed."""
+        return x if self.allowed is None else x[self.allowed(x)]
+
+    def sifted(self, draw: Callable[[int], Tensor], num: int) -> Float[Tensor, "num d"]:
+        """Allowed ones of rows that `draw` makes so many of as it takes, in their order."""
+        rows = draw(num)
+        if self.allowed is None:
+            return rows
+        many = num
+        while len(found := self._admitted(rows)) < num and many < MOST_TRIED:
+            many *= 4
+            rows = draw(many)
+        if len(found) < num:
+            assert len(self.known)
+            found = torch.cat([found, self.known.repeat(-(-num // len(self.known)), 1)])
+        return found[:num]
 
     def sobol(self, num: int, generator: torch.Generator) -> Float[Tensor, "m d"]:
         """Scrambled Sobol points; every combination once where that is not more.
 
         A few combinations of discrete values are one coordinate, so that each has its share.
         """
+        if self.allowed is not None:
+            if self.finite and self.combinations <= num:
+                return self.every()
+            free = replace(self, allowed=None)
+            return self.sifted(lambda many: free.sobol(many, generator), num)
         if not self.discrete:
             return sobol(self.bounds, num, generator)
         if self.finite and self.combinations <= num:
@@ -95,6 +161,9 @@ class Domain:
 
     def sobol_sequence(self, start: int, num: int, seed: int) -> Float[Tensor, "num d"]:
         """Points number start, ..., start + num - 1 of the scrambled sequence of `seed`."""
+        if self.allowed is not None:
+            free = replace(self, allowed=None)
+            return self.sifted(lambda many: free.sobol_sequence(0, many, seed), start + num)[start:]
         if not self.discrete:
             return sobol_sequence(self.bounds, start, num, seed)
         return self.placed(unit_sobol_sequence(self.num_coordinates, start, num, seed))
@@ -145,6 +214,20 @@ class Domain:
         from, and taken while they are higher. With `compete` the neighbours of the best ends only.
         `converged` counts the climbs with discrete values held.
         """
+        if self.allowed is not None:
+            free = replace(self, allowed=None)
+            inside = _within(objective, self.allowed)
+            ends = free.ascend(
+                inside,
+                self.snap(start),
+                scale=scale,
+                compete=compete,
+                stragglers=stragglers,
+                max_iterations=max_iterations,
+                gradient_tolerance=gradient_tolerance,
+                value_tolerance=value_tolerance,
+            )
+            return self._along_border(inside, ends, scale, compete)
         climb = partial(
             ascend,
             compete=compete,
@@ -181,6 +264,34 @@ class Domain:
         hopping = _ranked(ends.value)[:ENDS] if compete else every
         hopped = self._hop(objective, held, ends, hopping, stragglers, value_tolerance)
         return hopped._replace(iterations=iterations + hopped.iterations)
+
+    @torch.no_grad()
+    def _along_border(
+        self, inside: Objective, ends: Ascent, scale: Float[Tensor, " d"] | None, compete: bool
+    ) -> Ascent:
+        """On from those ends by a search around them: a climb stops where it meets the border."""
+        free = self.continuous
+        if not len(free):
+            return ends
+        width = (self.bounds[1] - self.bounds[0])[free]
+        reach = width if scale is None else torch.minimum(scale[free], width)
+        some = _ranked(ends.value)[:ENDS] if compete else torch.arange(len(ends.x))
+        x, value = ends.x.clone(), ends.value.clone()
+        size = torch.full((len(some), 1, 1), AROUND, dtype=x.dtype)
+        num = PER_COLUMN * len(free)
+        for number in range(SEARCHES if len(some) <= FEW_ENDS else FEWER_SEARCHES):
+            seeded = torch.Generator().manual_seed(number)
+            off = torch.randn(num, len(free), generator=seeded, dtype=x.dtype)
+            near = x[some][:, None].repeat(1, num, 1)
+            near[..., free] = near[..., free] + size * off * reach
+            near = near.clamp(self.bounds[0], self.bounds[1])
+            heights = inside(some.repeat_interleave(num), near.flatten(0, 1)).view(-1, num)
+            top, which = heights.max(-1)
+            higher = top > value[some]
+            x[some[higher]] = near[higher, which[higher]]
+            value[some[higher]] = top[higher]
+            size = size * torch.where(higher, WIDER, NARROWER)[:, None, None]
+        return ends._replace(x=x, value=value)
 
     def _hop(
         self,
@@ -248,6 +359,15 @@ class Domain:
             ends = self.bounds[:, part.columns]
             number = number * part.count + part.nearest(x[:, part.columns], ends)
         return number
+
+
+def _within(objective: Objective, allowed: Allowed) -> Objective:
+    """Nothing is worse than what is not allowed."""
+
+    def value(problem: Tensor, x: Tensor) -> Tensor:
+        return torch.where(allowed(x.detach()), objective(problem, x), -torch.inf)
+
+    return value
 
 
 def _ranked(values: Float[Tensor, "*m k"]) -> Int[Tensor, "*m k"]:

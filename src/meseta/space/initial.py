@@ -84,10 +84,13 @@ def spread_points(
     domain = space.cube
     if spread == "sobol":
         return domain.sobol_sequence(start, num, seed)
-    generator = torch.Generator().manual_seed(seed)
-    shape = start + num, domain.num_coordinates
-    unit = torch.rand(*shape, generator=generator, dtype=torch.double)
-    return domain.placed(unit[start:])
+
+    def uniform(many: int) -> Tensor:
+        generator = torch.Generator().manual_seed(seed)
+        shape = many, domain.num_coordinates
+        return domain.placed(torch.rand(*shape, generator=generator, dtype=torch.double))
+
+    return domain.sifted(uniform, start + num)[start:]
 
 
 def _read_given(params: Params, environments: Environments) -> Design:
@@ -114,4 +117,9 @@ def _admissible(params: Design, space: Space) -> Design:
                 f"initial points must lie on the steps, but {name!r} is {value}, and the next "
                 f"step {nearest[name]}; tell such a point with its value instead"
             )
+    if not space.allows(nearest):
+        raise ValueError(
+            f"initial points must be allowed, but {nearest} is not; tell such a point with its "
+            "value instead"
+        )
     return nearest

@@ -1,17 +1,20 @@
 """Named parameters: a dict for users, a row of columns for the mathematics."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from meseta.boundary import unknown
+from meseta.boundary import shown, unknown
 from meseta.space import parameter as parameters
-from meseta.space.domain import Domain
+from meseta.space.allowed import ROUNDING, Linear, Rule, Rules, check_rules, read_rule
+from meseta.space.domain import Allowed, Domain
 from meseta.space.grid import Discrete, Grid, OneOf
 from meseta.space.parameter import Categorical, Int, Parameter, Value, read_range
 from meseta.space.parameter import Design as Design
@@ -34,6 +37,7 @@ class Space:
 
     names: tuple[str, ...]
     parameters: tuple[Parameter, ...]
+    rules: tuple[Rule, ...] = ()  # which of the designs are allowed; see `restricted`
 
     def __init__(self, ranges: Ranges) -> None:
         expected = "a space is a dict with one range per parameter, such as {'speed': (4.1, 5.0)}"
@@ -44,6 +48,64 @@ class Space:
         read = tuple(_read_parameter(name, range_) for name, range_ in ranges.items())
         object.__setattr__(self, "names", tuple(ranges))
         object.__setattr__(self, "parameters", read)
+        object.__setattr__(self, "rules", ())
+
+    def restricted(self, rules: Rules) -> "Space":
+        """With the designs alone that keep all rules; refused where none is found.
+
+        A rule is an inequality such as "water + 2 * acid <= 1", or a function of designs.
+        """
+        read = check_rules(rules)
+        if not read:
+            return self
+        other = copy(self)
+        for name in ("cube", "experiments", "_holds"):
+            other.__dict__.pop(name, None)
+        object.__setattr__(other, "rules", read)
+        if not len(other.cube.known):
+            raise ValueError(
+                f"no design is allowed by {', '.join(map(shown, read))}: none of some thousand all "
+                "over the ranges; look at the rules, or narrow the ranges"
+            )
+        return other
+
+    @cached_property
+    def _holds(self) -> list[Callable[[Design], bool]]:
+        return [read_rule(rule, list(self.ranges)) for rule in self.rules]
+
+    def allows(self, design: Design) -> bool:
+        """Whether a design keeps all rules."""
+        return all(holds(design) for holds in self._holds)
+
+    def _allowed(self) -> Allowed | None:
+        """The same for rows of the unit cube."""
+        if not self.rules:
+            return None
+
+        linear = [self._in_columns(each) for each in self._holds if isinstance(each, Linear)]
+        others = [each for each in self._holds if not isinstance(each, Linear)]
+        log = torch.tensor([getattr(p, "log", False) for p in self.parameters for _ in p.ends])
+
+        def allowed(x: Tensor) -> Tensor:
+            columns = self.columns(x)
+            values = torch.where(log, columns.exp(), columns)
+            kept = torch.ones(len(x), dtype=torch.bool)
+            for weights, limit in linear:
+                terms = values * weights
+                largest = terms.abs().amax(-1).clamp_min(abs(limit))
+                kept &= terms.sum(-1) <= limit + ROUNDING * largest
+            for i in kept.nonzero().flatten().tolist() if others else ():
+                design = self.to_params(columns[i])
+                kept[i] = all(holds(design) for holds in others)
+            return kept
+
+        return allowed
+
+    def _in_columns(self, rule: Linear) -> tuple[Float[Tensor, " d"], float]:
+        weights = torch.zeros(self.num_columns, dtype=torch.double)
+        for name, weight in rule.weights:
+            weights[self.columns_of(name)] = weight
+        return weights, rule.limit
 
     def __repr__(self) -> str:
         shown = [self.ranges[n] if _is_plain(p) else p for n, p in self.items()]
@@ -82,25 +144,27 @@ class Space:
         """Lower and upper ends of the columns."""
         return torch.tensor([self.low, self.high], dtype=torch.double)
 
-    @property
+    @cached_property
     def cube(self) -> Domain:
         """The unit cube: every column from 0 to 1, and which rows of it are designs."""
         parts = (_discrete(self.columns_of(name).start, p) for name, p in self.items())
         box = torch.tensor([[0.0], [1.0]], dtype=torch.double).expand(2, self.num_columns)
-        return Domain(box.clone(), tuple(part for part in parts if part is not None))
+        discrete = tuple(part for part in parts if part is not None)
+        return Domain(box.clone(), discrete, self._allowed())
 
     @property
     def wider(self) -> tuple[str, ...]:
         """Parameters whose experiments may go beyond the range of the designs."""
         return tuple(name for name, p in self.items() if p.experiments is not p)
 
-    @property
+    @cached_property
     def experiments(self) -> Domain:
         """What may be evaluated, in the units of the unit cube, which it holds."""
         low, high = self.bounds
         bounds = (self._experiment_ends - low) / (high - low)
         discrete = (_discrete(self.columns_of(n).start, p.experiments) for n, p in self.items())
-        return Domain(bounds, tuple(part for part in discrete if part is not None))
+        parts = tuple(part for part in discrete if part is not None)
+        return Domain(bounds, parts, self._allowed())
 
     @property
     def exact(self) -> Bool[Tensor, " d"]:

@@ -6,9 +6,10 @@ from typing import Any
 
 from optuna.trial import FrozenTrial
 
+from meseta.optimizer.outcomes import VALUE
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
 from meseta.study.show import trial_data
-from meseta.study.spreadsheet import FAILED, STATE, TRIAL, VALUE, written
+from meseta.study.spreadsheet import FAILED, STATE, TRIAL, written
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
 from meseta.study.toml.sentences import StudyError
 
@@ -32,11 +33,20 @@ class Export:
         rows = self.rows
         found = dict.fromkeys(name for row in rows for name in row["params"])
         names = [*self.file.parameters, *(n for n in found if n not in self.file.parameters)]
+        told = dict.fromkeys(name for row in rows for name in row["outcomes"])
+        others = list(dict.fromkeys((*self.file.outcomes.names, *told)))
         cells = [
-            [row["trial"], row["state"], *map(row["params"].get, names), row["value"], row["error"]]
+            [
+                row["trial"],
+                row["state"],
+                *map(row["params"].get, names),
+                row["value"],
+                *map(row["outcomes"].get, others),
+                row["error"],
+            ]
             for row in rows
         ]
-        return written([TRIAL, STATE, *names, VALUE, FAILED], cells)
+        return written([TRIAL, STATE, *names, VALUE, *others, FAILED], cells)
 
 
 def export(path: Path) -> Export:

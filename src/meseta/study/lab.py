@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.boundary import read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED
+from meseta.boundary import EVERY, read_value, unknown
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Value
 from meseta.study.entries import read_text_number, read_values
@@ -23,7 +24,6 @@ from meseta.study.spreadsheet import (
     FAILED,
     STATE,
     TRIAL,
-    VALUE,
     Row,
     column_names,
     read_rows,
@@ -52,6 +52,12 @@ class Outcome:
     value: float | None
     executed: dict[str, Value]
     error: str = ""
+    others: dict[str, float] = field(default_factory=dict)  # further outcomes, by name
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The attributes of its trial."""
+        return {EXECUTED: self.executed, ERROR: self.error, OUTCOMES: self.others}
 
 
 class Outcomes(NamedTuple):
@@ -96,12 +102,46 @@ def _pending_trial(ledger: Ledger, number: int, params: Mapping[str, Any]) -> Tr
     return Trial(number, ledger.settable(params), None, "pending", "method")
 
 
-def read_outcome(
-    ledger: Ledger, number: int, value: str | None, failed: str | None, texts: Mapping[str, str]
-) -> Outcome:
+class Cells(NamedTuple):
+    """What a person says about a trial, as text."""
+
+    value: str | None
+    failed: str | None = None
+    texts: Mapping[str, str] = {}  # values that were carried out, by name
+    others: Mapping[str, str] = {}  # further outcomes, by name
+
+
+def read_words(ledger: Ledger, words: Sequence[str]) -> tuple[str | None, dict[str, str]]:
+    """The value, and further outcomes by name: "0.82", or "strength=0.82" and "stress=231"."""
+    outcomes = ledger.file.outcomes
+    value: str | None = None
+    others: dict[str, str] = {}
+    for word in words:
+        name, sign, text = (part.strip() for part in word.rpartition("="))
+        if not sign or name in (outcomes.objective, VALUE):
+            if value is not None:
+                raise ValueError(f"there are two values, {value!r} and {text!r}; give one of them")
+            value = text
+        elif name not in outcomes.names:
+            raise ValueError(unknown("outcome", name, (outcomes.objective, *outcomes.names)))
+        elif name in others:
+            raise ValueError(f"{name!r} is told twice; give it once")
+        else:
+            others[name] = text
+    return value, others
+
+
+def read_outcome(ledger: Ledger, number: int, cells: Cells) -> Outcome:
     """The outcome of a trial as a person tells it, checked; nothing is stored."""
     trials = ledger.trials
-    outcome = _read_outcome(ledger, trials, number, value, failed, texts)
+    outcome = _read_outcome(ledger, trials, number, cells)
+    for name in ledger.file.constraints:
+        silent = name in ledger.file.outcomes.names and name not in cells.others
+        if silent and (outcome.value is not None or cells.others):
+            raise ValueError(
+                f"trial {number} has no {name!r}, which has a constraint; say {name}=VALUE, or "
+                f"{name}=failed if it is not known"
+            )
     told = told_already(trials, number)
     if told is not None:
         raise ValueError(_told_sentence(trials, number, told))
@@ -115,10 +155,10 @@ def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
     after an interruption.
     """
     names, column = list(ledger.file.parameters), value_column(ledger, path)
-    trials = ledger.trials
+    trials, others = ledger.trials, ledger.file.outcomes.names
     new: list[Outcome] = []
     known, seen = 0, set()
-    for row in read_rows(path, [TRIAL, column, FAILED, *names]):
+    for row in read_rows(path, [TRIAL, column, *others, FAILED, *names]):
         try:
             outcome = _outcome_of(ledger, trials, row, names, column)
             if outcome is None:
@@ -143,7 +183,7 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
     trials, notes = ledger.trials, []
     for outcome in outcomes:
         trial = trials[outcome.number]
-        said = {EXECUTED: outcome.executed, ERROR: outcome.error}
+        said = outcome.said
         if is_given_up(trial):
             new = {key: each for key, each in said.items() if each}
             keep_instead(ledger, trial, outcome.value, new)
@@ -207,7 +247,8 @@ def read_history(ledger: Ledger, path: Path, value: str | None = None) -> Histor
     usual = _usual(ledger)
     found: list[FrozenTrial] = []
     unfinished = 0
-    for row in read_rows(path, [*names, column, TRIAL, STATE, FAILED]):
+    others = ledger.file.outcomes.names
+    for row in read_rows(path, [*names, column, *others, TRIAL, STATE, FAILED]):
         try:
             cells = row.cells
             state = cells.get(STATE) or _state(cells, column)
@@ -241,10 +282,12 @@ def _historic(
             raise ValueError(f"there is no {name!r}; it must have {[*ledger.parameters, column]}")
     texts = {name: cells[name] for name in ledger.parameters if cells.get(name)}
     executed = read_values(ledger.parameters, texts)
+    names = [name for name in ledger.file.outcomes.names if name != column]
+    others = _read_others({name: cells[name] for name in names if cells.get(name)}, "")
     if failed:
-        return _finished(ledger, executed, None, usual, cells.get(FAILED, ""))
+        return _finished(ledger, executed, None, usual, cells.get(FAILED, ""), others)
     value = _read_told(repr(column), given, ledger.file.possible)
-    return _finished(ledger, executed, value, usual)
+    return _finished(ledger, executed, value, usual, "", others)
 
 
 def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
@@ -280,7 +323,8 @@ def _finished(
     executed: dict[str, Value],
     value: float | None,
     usual: Mapping[str, Value],
-    error: str = "",
+    error: str,
+    others: Mapping[str, float],
 ) -> FrozenTrial:
     nearest: dict[str, Any] = {
         name: parameter.nearest(executed[name]) if name in executed else usual[name]
@@ -288,7 +332,7 @@ def _finished(
     }
     observed = ledger.file.observed
     changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
-    said = {EXECUTED: changed, ERROR: error}
+    said = {EXECUTED: changed, ERROR: error, OUTCOMES: dict(others)}
     return create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,
@@ -302,24 +346,36 @@ def _read_outcome(
     ledger: Ledger,
     trials: Sequence[FrozenTrial],
     number: int,
-    value: str | None,
-    failed: str | None,
-    texts: Mapping[str, str],
+    cells: Cells,
 ) -> Outcome:
-    trial = _asked_for(trials, number)
+    trial, (value, failed, texts, others) = _asked_for(trials, number), cells
     executed = read_values(ledger.parameters, texts)
     changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
-    outcome = Outcome(number, None, {**changed, **observed})
+    read = _read_others(others, f" of trial {number}")
+    outcome = Outcome(number, None, {**changed, **observed}, "", read)
+    if read:
+        _check_observed(ledger, executed, number)
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
         return replace(outcome, error=failed or TOLD_AS_FAILED)
     if value is None:
-        raise ValueError(f"trial {number} has no value; give one, or say --failed REASON")
+        objective = ledger.file.outcomes.objective
+        what = "value" if objective == VALUE else repr(objective)
+        raise ValueError(f"trial {number} has no {what}; give one, or say --failed REASON")
     _check_observed(ledger, executed, number)
     what, possible = f"the value of trial {number}", ledger.file.possible
     return replace(outcome, value=_read_told(what, value, possible))
+
+
+def _read_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
+    """Further outcomes that people typed; what failed is not known."""
+    return {
+        name: _read_told(f"{name!r}{of}", text, EVERY)
+        for name, text in texts.items()
+        if text.lower() not in FAILURE
+    }
 
 
 def _read_told(what: str, text: str, possible: tuple[float, float]) -> float:
@@ -340,7 +396,9 @@ def _outcome_of(
     if value is None and failed is None:
         return None  # not done yet
     texts = {name: row.cells[name] for name in names if row.cells.get(name)}
-    return _read_outcome(ledger, trials, int(number), value, failed, texts)
+    further = ledger.file.outcomes.names
+    others = {name: row.cells[name] for name in further if row.cells.get(name)}
+    return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others))
 
 
 def check_running(ledger: Ledger, number: int) -> None:
@@ -401,10 +459,11 @@ def _pending(trials: Sequence[FrozenTrial]) -> str:
 
 def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
     """Whether the same outcome was told before."""
-    executed = told.user_attrs.get(EXECUTED) or {}
+    executed, others = (told.user_attrs.get(key) or {} for key in (EXECUTED, OUTCOMES))
+    same = executed == outcome.executed and others == outcome.others
     if outcome.value is None:
-        return told.state == TrialState.FAIL and executed == outcome.executed
-    return told.value == outcome.value and executed == outcome.executed
+        return told.state == TrialState.FAIL and same
+    return told.value == outcome.value and same
 
 
 def _check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:
@@ -426,4 +485,6 @@ def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:
     """The values that were carried out, without unobserved ones, and the outcome."""
     planned = {name: value for name, value in trial.params.items() if name not in observed}
     executed = {**planned, **trial.user_attrs.get(EXECUTED, {})}
-    return tuple(sorted(executed.items(), key=lambda item: item[0])), trial.value, trial.state
+    others = tuple(sorted(trial.user_attrs.get(OUTCOMES, {}).items()))
+    carried_out = tuple(sorted(executed.items(), key=lambda item: item[0]))
+    return carried_out, trial.value, others, trial.state

@@ -13,10 +13,11 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED
-from meseta.optimizer.record import Trial
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.optimizer.outcomes import VALUE
+from meseta.optimizer.record import Kept, Trial
 from meseta.study.progress import Progress, kind_of
-from meseta.study.spreadsheet import TRIAL, VALUE, written
+from meseta.study.spreadsheet import TRIAL, written
 from meseta.study.terminal import one_line
 from meseta.study.toml.file import StudyFile
 
@@ -74,9 +75,17 @@ def _console(text: io.StringIO, width: int) -> Console:
 def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
     """The rows of `trial_data` as a table."""
     names = list(file.parameters)
-    header = ["trial", "state", *(_headed(file, name) for name in names), "value"]
+    others = file.outcomes.names
+    header = ["trial", "state", *(_headed(file, name) for name in names), "value", *others]
     cells = [
-        [row["trial"], row["state"], *map(row["params"].get, names), row["value"]] for row in rows
+        [
+            row["trial"],
+            row["state"],
+            *map(row["params"].get, names),
+            row["value"],
+            *map(row["outcomes"].get, others),
+        ]
+        for row in rows
     ]
     return table(header, cells) if cells else ""
 
@@ -89,9 +98,10 @@ def planned_table(file: StudyFile, planned: Sequence[Trial]) -> str:
 
 def planned_csv(file: StudyFile, planned: Sequence[Trial]) -> str:
     """The designs as a CSV file with empty cells to fill in, which `meseta tell` takes."""
-    blank = [None] * (len(file.observed) + 1)
+    others = file.outcomes.names
+    blank = [None] * (len(file.observed) + 1 + len(others))
     return written(
-        [TRIAL, *planned[0].params, *file.observed, VALUE],
+        [TRIAL, *planned[0].params, *file.observed, VALUE, *others],
         [[each.number, *each.params.values(), *blank] for each in planned],
     )
 
@@ -114,11 +124,17 @@ def trial_data(trials: Sequence[FrozenTrial], file: StudyFile) -> list[dict[str,
             "state": kind_of(trial),
             "params": _carried_out(trial, file),
             "value": trial.value if trial.state.is_finished() else None,
+            "outcomes": _outcomes(trial),
             "error": trial.user_attrs.get(ERROR) or None,
         }
         for trial in trials
         if kind_of(trial) not in ("void", "abandoned") and trial.params
     ]
+
+
+def _outcomes(trial: FrozenTrial) -> dict[str, Any]:
+    said = trial.user_attrs.get(OUTCOMES, {})
+    return dict(said) if isinstance(said, Mapping) else {}
 
 
 def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
@@ -159,6 +175,16 @@ def progress_data(now: Progress) -> dict[str, int | None]:
     }
 
 
+def _kept(kept: Kept) -> dict[str, Any]:
+    return {
+        "limits": kept.constraint.in_words(),
+        "probability": kept.constraint.probability,
+        "share": kept.share,
+        "interval": list(kept.interval),
+        "sure": kept.sure,
+    }
+
+
 def answer_data(answer: Any) -> dict[str, Any]:
     """The robust and the nominal optimum for programs."""
 
@@ -171,6 +197,9 @@ def answer_data(answer: Any) -> dict[str, Any]:
             "nominal_std": each.nominal_std,
             "test": None if each.test is None else asdict(each.test),
             "beyond": each.beyond,
+            "constraints": {name: _kept(kept) for name, kept in each.kept.items()},
+            "sure": each.sure,
+            "feasible": each.feasible,
         }
 
     words = answer.optimizer.measure.in_words()

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from meseta.boundary import unknown
+from meseta.optimizer.outcomes import VALUE
 
-TRIAL, STATE, VALUE, FAILED = "trial", "state", "value", "failed"
+TRIAL, STATE, FAILED = "trial", "state", "failed"
 COLUMNS = (TRIAL, STATE, VALUE, FAILED)  # that a CSV file may have besides the parameters
 LARGEST = 64 * 2**20  # bytes of a CSV file
 SEPARATORS = "\t;,"

@@ -7,7 +7,7 @@
 Importing this module does not load torch; the first sampler does.
 """
 
-from meseta.integrations.optuna.attributes import DESIGNS, EXECUTED
+from meseta.integrations.optuna.attributes import DESIGNS, EXECUTED, OUTCOMES
 from meseta.integrations.optuna.sampler import RobustSampler, recommend, report
 
-__all__ = ["DESIGNS", "EXECUTED", "RobustSampler", "recommend", "report"]
+__all__ = ["DESIGNS", "EXECUTED", "OUTCOMES", "RobustSampler", "recommend", "report"]

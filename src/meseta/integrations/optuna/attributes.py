@@ -5,6 +5,8 @@ from optuna.trial import FrozenTrial, TrialState
 # A dict with the values that were carried out, by name, where they differ from the suggested ones.
 # The model learns from these.
 EXECUTED = "meseta:executed"
+# A dict with further outcomes of a trial, by name; a failed trial may have some, too.
+OUTCOMES = "meseta:outcomes"
 # A dict of a study with the ranges of designs by name, [low, high], where trials may go further:
 # only such designs are recommended.
 DESIGNS = "meseta:designs"

@@ -46,17 +46,19 @@ class RobustSampler(optuna.samplers.BaseSampler):
     failed and pruned ones have no value, and are not suggested again.
 
     A finished trial may say by the user attribute EXECUTED which values were carried out:
-    `trial.set_user_attr(EXECUTED, {"x": 0.31})` in the objective. The model learns from these. A
-    study may say by its user attribute DESIGNS that designs have narrower ranges than trials:
-    `study.set_user_attr(DESIGNS, {"x": [0.0, 1.0]})`.
+    `trial.set_user_attr(EXECUTED, {"x": 0.31})` in the objective. The model learns from these. It
+    may have further outcomes by the user attribute OUTCOMES, a dict of numbers by name, and
+    constraints by `trial.set_constraint`, or by the `constraints_func` of another sampler: numbers
+    that have to stay at or below 0 in use. A study may say by its user attribute DESIGNS that
+    designs have narrower ranges than trials: `study.set_user_attr(DESIGNS, {"x": [0.0, 1.0]})`.
 
     Args:
         settings: None: the defaults, with another seed each time, as samplers of Optuna have it.
-        keywords: The settings that differ from these: noise, measure, edge, method, options,
-            kernel, prior, noise_variance, possible, verify, seed, num_initial, initial. See
-            `meseta.Settings`. Noise and edge may name parameters that only some trials have;
-            designs of your own are not given as
-            `initial`, but by `study.enqueue_trial`.
+        keywords: The settings that differ from these: noise, measure, constraints, outcomes, edge,
+            method, options, kernel, prior, noise_variance, possible, verify, seed, num_initial,
+            initial. See `meseta.Settings`. Noise and edge may name parameters that only some
+            trials have; designs of your own are not given as `initial`, but by
+            `study.enqueue_trial`.
     """
 
     def __init__(self, *, settings: Settings | None = None, **keywords: Unpack[Keywords]) -> None:
@@ -93,14 +95,13 @@ class RobustSampler(optuna.samplers.BaseSampler):
     ) -> list[dict[str, Any]]:
         """The designs of the trials with these numbers, which have begun: one reading, one fit."""
         from meseta.integrations.optuna.study_space import StudySpace, designs_of
-        from meseta.integrations.optuna.study_trials import check_one_objective, check_supported
+        from meseta.integrations.optuna.study_trials import check_one_objective
 
         check_one_objective(study)
         if all(each.single() for each in search_space.values()):
             return [{} for _ in numbers]
         with _LOCK:
             trials = study.get_trials(deepcopy=False)
-            check_supported(study, trials)
             space = StudySpace(search_space, designs_of(study))
             optimizer = self._resumed(study, trials, space, numbers)
             found = optimizer.ask(len(numbers))
@@ -125,15 +126,16 @@ class RobustSampler(optuna.samplers.BaseSampler):
     def _resumed(self, study: Study, trials: Any, space: Any, numbers: Sequence[int]) -> Optimizer:
         """An optimizer that knows what the storage knows, for the trials of these numbers."""
         from meseta.acquisition import methods
+        from meseta.integrations.optuna.study_outcomes import with_constraints
         from meseta.integrations.optuna.study_settings import observed, optimizer_of
         from meseta.integrations.optuna.study_trials import known_params, read_trials
         from meseta.optimizer.record import Trial
 
         number, own = numbers[0], set(numbers)
         others = [trial for trial in trials if trial.number not in own]
-        settings = self._settings
-        read = read_trials(others, space, observed(settings), settings.possible)
-        fresh = optimizer_of(study, space, replace(self._settings, seed=self._seed))
+        settings = with_constraints(self._settings, others)
+        fresh = optimizer_of(study, space, replace(settings, seed=self._seed))
+        read = read_trials(others, space, observed(settings), settings.possible, fresh.outcomes)
         known = list(read.trials)
         awaited = [
             each

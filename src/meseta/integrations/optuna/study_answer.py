@@ -9,9 +9,10 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
+from meseta.integrations.optuna.study_outcomes import with_constraints
 from meseta.integrations.optuna.study_settings import observed, optimizer_of
 from meseta.integrations.optuna.study_space import StudySpace, designs_of, names_in
-from meseta.integrations.optuna.study_trials import check_supported, read_trials
+from meseta.integrations.optuna.study_trials import check_one_objective, read_trials
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.comparison import comparison
 from meseta.optimizer.record import Recommendation
@@ -49,6 +50,7 @@ def answer(study: Study, settings: Settings) -> StudyAnswer:
         robust.test,
         robust.beyond,
         robust.possible,
+        robust.kept,
         nominal=_outside(optimizer.nominal(), space, order),
         notes=notes,
         optimizer=optimizer,
@@ -67,10 +69,11 @@ class Modelled(NamedTuple):
 
 def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> Modelled:
     """With all complete trials, and with `unfinished` also those that run or failed."""
-    states = None if unfinished else (TrialState.COMPLETE,)
+    finished = (TrialState.COMPLETE, TrialState.FAIL)  # a failed one may have other outcomes
+    states = None if unfinished else finished
     every = study.get_trials(deepcopy=False, states=states)
     trials = [trial for trial in every if trial.state == TrialState.COMPLETE]
-    check_supported(study, trials)
+    check_one_objective(study)
     if not trials:
         raise ValueError(
             f"the study {study.study_name!r} has no complete trial to go by; run it first"
@@ -79,8 +82,9 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
     dropped = _dropped(trials, space)
     _check_names(names_in(settings.noise, settings.edge), "noise or edge", trials)
     _check_names(list(designs_of(study)), "designs", trials)
+    settings = with_constraints(settings, every)
     optimizer = optimizer_of(study, space, settings)
-    read = read_trials(every, space, observed(settings), settings.possible)
+    read = read_trials(every, space, observed(settings), settings.possible, optimizer.outcomes)
     optimizer = optimizer.with_trials(read.trials)
     if not optimizer.has_values:
         raise ValueError(

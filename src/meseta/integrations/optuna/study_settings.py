@@ -1,6 +1,6 @@
 """The settings of a study: those of the parameters that it has, by the names they have inside."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +10,8 @@ from meseta.integrations.optuna.study_space import StudySpace, edge_within, nois
 from meseta.noise import Environment
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.settings import Settings, read_settings
+from meseta.space.allowed import Rule, check_rules, read_rule
+from meseta.space.space import Design
 
 
 def study_settings(settings: Settings | None, keywords: Mapping[str, Any]) -> Settings:
@@ -33,9 +35,17 @@ def optimizer_of(study: Study, space: StudySpace, settings: Settings) -> Optimiz
         noise=noise_within(settings.noise, space.inside),
         edge=edge_within(settings.edge, space.inside),
         direction="minimize" if study.direction == StudyDirection.MINIMIZE else "maximize",
+        allowed=tuple(_rule_within(rule, space) for rule in check_rules(settings.allowed)),
         initial=initial if isinstance(initial, str) else list(map(space.to_meseta, initial)),
     )
     return Optimizer(space.space, settings=within)
+
+
+def _rule_within(rule: Rule, space: StudySpace) -> Callable[[Design], bool]:
+    """A rule about the parameters of the study, as one about those inside."""
+    numbers = [*(space.outside[name] for name in space.space.ranges), *space.fixed]
+    holds = read_rule(rule, numbers)
+    return lambda design: holds({**space.fixed, **space.to_optuna(design)})
 
 
 def observed(settings: Settings) -> tuple[str, ...]:

@@ -9,9 +9,13 @@ from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import EVERY, read_value, unknown
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, is_void
+from meseta.integrations.optuna.study_outcomes import read_others
 from meseta.integrations.optuna.study_space import StudySpace
+from meseta.optimizer.outcomes import Outcomes
 from meseta.optimizer.record import State, Trial
 from meseta.space.parameter import Value
+
+ONE = Outcomes()  # the value alone
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ def read_trials(
     space: StudySpace,
     observed: Sequence[str] = (),
     possible: tuple[float, float] = EVERY,
+    outcomes: Outcomes = ONE,
 ) -> StudyTrials:
     """Complete trials, and as failed or pending what must not be proposed once more.
 
@@ -59,13 +64,16 @@ def read_trials(
                 awaited.append(trial)
             continue
         params, value = planned, None
-        if state == "complete":
+        others, wrong = read_others(trial, outcomes) if state != "pending" else ({}, [])
+        left_out += [f"an outcome of trial {trial.number} is left out: {each}" for each in wrong]
+        if state == "complete" or others:
             try:
                 params = _executed(trial, planned, space, observed)
-                value = read_value(trial.value, "its value", "", possible)
+                if state == "complete":
+                    value = read_value(trial.value, "its value", "", possible)
             except (TypeError, ValueError) as error:
                 left_out.append(f"trial {trial.number} is left out of the model: {error}")
-                params, state = planned, "failed"
+                params, state, others = planned, "failed", {}
         numbers.append(trial.number)
         read.append(
             Trial(
@@ -76,6 +84,7 @@ def read_trials(
                 "method",
                 _error(trial) if state == "failed" else None,
                 planned=None if params == planned else planned,
+                outcomes=others,
             )
         )
     return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))
@@ -97,18 +106,6 @@ def known_params(trial: FrozenTrial, space: StudySpace) -> dict[str, Value]:
         if trial.distributions.get(name) == distribution
     }
     return space.to_meseta(common)
-
-
-def check_supported(study: Study, trials: Sequence[FrozenTrial]) -> None:
-    """Refuse several objectives and constraints."""
-    check_one_objective(study)
-    for trial in trials:
-        # Optuna 4 keeps them where `constraints` of Optuna 5 looks them up
-        if getattr(trial, "constraints", None) or trial.system_attrs.get("constraints"):
-            raise ValueError(
-                f"constraints are not supported, but trial {trial.number} has some; report an "
-                "infeasible trial as failed or pruned, or give its objective a penalty"
-            )
 
 
 def check_one_objective(study: Study) -> None:

@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from meseta.boundary import EVERY, shown, unknown
+from meseta.optimizer.outcomes import EXECUTED, VALUE, Outcomes
+from meseta.study.spreadsheet import COLUMNS
 from meseta.study.toml.keys import (
     CommandObjective,
+    ConstraintTable,
     Contents,
     Objective,
     ParameterTable,
@@ -26,6 +29,7 @@ from meseta.study.toml.storage import check_storage, storage_url
 from meseta.study.workers.hand_over import check_arguments, check_variables
 
 if TYPE_CHECKING:
+    from meseta.measures.constraints import Constraint
     from meseta.noise import Edge
     from meseta.optimizer.settings import Settings
     from meseta.space.named_noise import NamedNoise
@@ -60,6 +64,8 @@ class StudyFile:
     objective: Objective | None  # None: trials are carried out by hand
     parameters: dict[str, ParameterTable]
     joint: tuple[JointNoise, ...]
+    constraints: dict[str, ConstraintTable]
+    further: tuple[str, ...]  # outcomes that have no constraint
     lines: Lines = field(repr=False, compare=False)
 
     @property
@@ -81,6 +87,27 @@ class StudyFile:
     def possible(self) -> tuple[float, float]:
         """The smallest and the largest value that can be."""
         return EVERY if self.chosen.possible is None else self.chosen.possible
+
+    @property
+    def outcomes(self) -> Outcomes:
+        """The names of all outcomes; their constraints are in `settings`."""
+        own = self.value
+        objective = VALUE if own is None or own in (*self.parameters, *COLUMNS) else own
+        names = dict.fromkeys((*self.constraints, *self.further))
+        return Outcomes(objective, tuple(name for name in names if name != objective))
+
+    def constraint(self, name: str) -> "Constraint":
+        """The limits of one outcome; a StudyError says what is wrong with them."""
+        from meseta.measures.constraints import AtLeast, AtMost, Between
+
+        with self.at(("constraints", name)):
+            table = self.constraints[name]
+            low, high = table.at_least, table.at_most
+            asked = {} if table.probability is None else {"probability": table.probability}
+            if low is None:
+                assert high is not None
+                return AtMost(high, **asked)
+            return AtLeast(low, **asked) if high is None else Between(low, high, **asked)
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -118,7 +145,15 @@ class StudyFile:
 
         names = set(SettingsKeys.model_fields)
         written = self.chosen.model_dump(include=names, exclude_unset=True)
-        return Settings(noise=self.noise(), edge=self.edge() or "allow", **written)
+        outcomes = self.outcomes
+        return Settings(
+            noise=self.noise(),
+            edge=self.edge() or "allow",
+            objective=outcomes.objective,
+            outcomes=outcomes.names,
+            constraints={name: self.constraint(name) for name in self.constraints},
+            **written,
+        )
 
     @contextmanager
     def at(self, place: Place) -> Iterator[None]:
@@ -187,6 +222,8 @@ def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> Stu
         objective=contents.objective,
         parameters=contents.parameters,
         joint=contents.noise,
+        constraints=contents.constraints,
+        further=tuple(table.outcomes),
         lines=lines,
     )
 
@@ -261,6 +298,7 @@ def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
     for name in contents.parameters:
         if not name.strip():
             yield ("parameters", name), "must have a name"
+    yield from _wrong_with_outcomes(contents)
     if contents.study.storage is not None:
         try:
             check_storage(contents.study.storage)
@@ -279,6 +317,21 @@ def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
             yield place, f"must name two or more, each once, got {list(joint.parameters)}"
     if isinstance(contents.objective, CommandObjective):
         yield from _wrong_with_command(contents.objective, contents.parameters)
+
+
+def _wrong_with_outcomes(contents: Contents) -> Iterator[tuple[Place, str]]:
+    own = contents.study.value
+    places: dict[str, Place] = {name: ("constraints", name) for name in contents.constraints}
+    places |= {
+        name: ("study", "outcomes") for name in contents.study.outcomes if name not in places
+    }
+    for name, place in places.items():
+        if name in contents.parameters:
+            yield place, f"cannot be named {name!r}, as is a parameter; rename one of them"
+        elif name in COLUMNS and not (name == VALUE and own is None):
+            yield place, f"cannot be named {name!r}: CSV files have a column of that name"
+        elif not name.strip() or "=" in name or name == EXECUTED:
+            yield place, f"must have a name such as 'stress', without '=', got {name!r}"
 
 
 def _wrong_with_command(

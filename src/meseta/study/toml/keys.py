@@ -54,6 +54,11 @@ def _measure(measure: object) -> object:
     return measure
 
 
+def _allowed(allowed: object) -> object:
+    """One inequality, or a list of them; looked at when the parameters are known."""
+    return [allowed] if isinstance(allowed, str) else allowed
+
+
 class SettingsKeys(Table):
     """The settings of an optimizer that a file may have; what is left out has its default."""
 
@@ -63,12 +68,29 @@ class SettingsKeys(Table):
     kernel: Literal["auto", "se", "matern52", "matern32"] | None = None
     prior: Literal["default", "paper"] | None = None
     measure: Annotated[str, BeforeValidator(_measure)] | None = None
+    allowed: Annotated[Texts, BeforeValidator(_allowed)] | None = None
     possible: Annotated[Any, BeforeValidator(_possible)] = None
     verify: int | None = Field(default=None, ge=0)
     noise_variance: float | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)
     initial: Annotated[str | list[dict[str, Any]] | None, BeforeValidator(_initial)] = None
+
+
+class ConstraintTable(Table):
+    """Limits of an outcome, and how often they have to be kept in use."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+    probability: float | None = None
+    unit: Text | None = None
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _some_limit(self) -> "ConstraintTable":
+        if self.at_least is None and self.at_most is None:
+            raise refusal("must have at_most = ..., at_least = ..., or both")
+        return self
 
 
 class StudyTable(SettingsKeys):
@@ -78,6 +100,7 @@ class StudyTable(SettingsKeys):
     notes: str = ""
     value: Text | None = None  # what is measured
     unit: Text | None = None  # the unit of the value
+    outcomes: Texts = ()  # further ones, which have no constraint
     at_least: float | None = None
     at_most: float | None = None
 
@@ -271,6 +294,7 @@ class Contents(Table):
     study: StudyTable = StudyTable()
     objective: _Objective | None = None
     parameters: dict[str, ParameterTable]
+    constraints: dict[str, ConstraintTable] = Field(default_factory=dict)
     noise: Annotated[tuple[JointNoise, ...], Field(strict=False)] = ()
 
 

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from meseta.boundary import shown
-from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.evaluation import ONE, Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.outcomes import Outcomes
 from meseta.study.toml.keys import CommandObjective
 from meseta.study.workers.hand_over import as_environment, as_json, filled
 from meseta.study.workers.interrupts import deferred
@@ -28,8 +29,13 @@ GRACE = 2.0  # seconds from the request to end to the end
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def run_command(objective: CommandObjective, params: Mapping[str, Any], folder: Path) -> Evaluation:
-    """The value that the program gives for these parameters, or EvaluationFailed."""
+def run_command(
+    objective: CommandObjective,
+    params: Mapping[str, Any],
+    folder: Path,
+    outcomes: Outcomes = ONE,
+) -> Evaluation:
+    """The outcomes that the program gives for these parameters, or EvaluationFailed."""
     directory = folder / (objective.directory or ".")
     try:
         arguments, environment, stdin = _input(objective, params)
@@ -47,7 +53,7 @@ def run_command(objective: CommandObjective, params: Mapping[str, Any], folder: 
     if code:
         raise EvaluationFailed(f"{program} ended with {described(code)}", written)
     try:
-        return _output(objective, stdout)
+        return _output(objective, stdout, outcomes)
     except EvaluationFailed as error:
         raise EvaluationFailed(error.reason, written) from None
 
@@ -174,7 +180,7 @@ def _exit(number: int, frame: object) -> NoReturn:
     raise SystemExit(128 + number)
 
 
-def _output(objective: CommandObjective, stdout: Tail) -> Evaluation:
+def _output(objective: CommandObjective, stdout: Tail, outcomes: Outcomes) -> Evaluation:
     """The evaluation that the program wrote to stdout."""
     lines = [line for line in stdout.content.splitlines() if line.strip()]
     if not lines:
@@ -185,14 +191,14 @@ def _output(objective: CommandObjective, stdout: Tail) -> Evaluation:
                 f"the program wrote {stdout.size} bytes, more than the {LONGEST} that JSON may "
                 "have; choose output = 'last-line'"
             )
-        return _from_json(_decoded(stdout.content), objective.key)
+        return _from_json(_decoded(stdout.content), objective, outcomes)
     if len(lines) == 1 and not stdout.whole:
         raise EvaluationFailed(f"the last line of stdout is longer than {LONGEST} bytes")
     line = _decoded(lines[-1]).strip()
     if line.startswith("{"):
-        return _from_json(line, objective.key)
+        return _from_json(line, objective, outcomes)
     if _NUMBER.fullmatch(line) or line.lower().lstrip("+-") in ("nan", "inf", "infinity"):
-        return read_evaluation(float(line), "the last line of stdout")
+        return read_evaluation(float(line), "the last line of stdout", outcomes)
     raise EvaluationFailed(f"the last line of stdout must be a number, got {shown(line)}")
 
 
@@ -203,7 +209,8 @@ def _decoded(content: bytes) -> str:
         raise EvaluationFailed(f"stdout is not UTF-8, got {shown(content)}") from None
 
 
-def _from_json(text: str, key: str) -> Evaluation:
+def _from_json(text: str, objective: CommandObjective, outcomes: Outcomes) -> Evaluation:
+    key = objective.key if "key" in objective.model_fields_set else outcomes.objective
     try:
         result = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -211,7 +218,7 @@ def _from_json(text: str, key: str) -> Evaluation:
             f"stdout must be JSON such as {{{json.dumps(key)}: 0.8}}, but it is not: {error}, got "
             f"{shown(text)}"
         ) from None
-    return read_evaluation(result, "the JSON on stdout", key=key)
+    return read_evaluation(result, "the JSON on stdout", outcomes, key)
 
 
 def described(code: int) -> str:

@@ -14,17 +14,19 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from meseta.optimizer.evaluation import Evaluation, EvaluationFailed
+from meseta.optimizer.evaluation import ONE, Evaluation, EvaluationFailed
+from meseta.optimizer.outcomes import Outcomes
 from meseta.study.workers.command import described, end, termination_as_exit
 from meseta.study.workers.hand_over import as_json
 
 # Modules are found where this process finds them, whatever was done to its path.
 _CODE = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1])\n"
-    "from meseta.study.workers.isolated import serve; serve(sys.argv[2], sys.argv[3])"
+    "from meseta.study.workers.isolated import serve; serve(*sys.argv[2:])"
 )
 POLL = 0.5  # seconds between looks whether the process still lives
 
@@ -32,10 +34,11 @@ POLL = 0.5  # seconds between looks whether the process still lives
 class Isolated:
     """Evaluates trials by the function "module:function", each for at most `timeout` seconds."""
 
-    def __init__(self, name: str, folder: Path, timeout: float) -> None:
+    def __init__(self, name: str, folder: Path, timeout: float, outcomes: Outcomes = ONE) -> None:
         self._name = name
         self._folder = folder
         self._timeout = timeout
+        self._outcomes = json.dumps([outcomes.objective, outcomes.names])
         self._process: subprocess.Popen[bytes] | None = None
         self._answers: queue.SimpleQueue[bytes] = queue.SimpleQueue()
 
@@ -48,15 +51,16 @@ class Isolated:
                 raise
         if "failed" in answer:
             raise EvaluationFailed(answer["failed"])
-        return Evaluation(answer["value"], answer["executed"])
+        return Evaluation(**{**answer, "absent": tuple(answer["absent"])})
 
     def start(self) -> "subprocess.Popen[bytes]":
         """The process, with the module loaded; a ValueError says why that is not possible."""
         if self._process is not None and self._process.poll() is None:
             return self._process
         self.stop()
+        words = [json.dumps(sys.path), self._name, str(self._folder), self._outcomes]
         process = subprocess.Popen(
-            [sys.executable, "-c", _CODE, json.dumps(sys.path), self._name, str(self._folder)],
+            [sys.executable, "-c", _CODE, *words],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             start_new_session=True,
@@ -116,8 +120,8 @@ def _read_lines(stream: IO[bytes], put: Callable[[bytes], None]) -> None:
             put(line)
 
 
-def serve(name: str, folder: str) -> None:
-    """Answer every line of parameters by a line with the outcome."""
+def serve(name: str, folder: str, named: str) -> None:
+    """Answer every line of parameters by a line with the outcomes, whose names are JSON."""
     questions, answers = os.dup(0), os.dup(1)
     with open(os.devnull, "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
@@ -141,7 +145,8 @@ def serve(name: str, folder: str) -> None:
             line.write(json.dumps(answer).encode() + b"\n")
 
     try:
-        evaluate = load(PythonObjective(python=name), folder)
+        objective, names = json.loads(named)
+        evaluate = load(PythonObjective(python=name), folder, Outcomes(objective, tuple(names)))
     except ValueError as error:
         say({"refused": str(error)})
         return
@@ -149,8 +154,7 @@ def serve(name: str, folder: str) -> None:
     while True:
         params = json.loads(asked.get())
         try:
-            result = evaluate(params)
-            say({"value": result.value, "executed": result.executed})
+            say(asdict(evaluate(params)))
         except EvaluationFailed as error:
             say({"failed": str(error)})
 

@@ -10,7 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from meseta.boundary import described_error, unknown
-from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.evaluation import ONE, Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.outcomes import Outcomes
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.keys import CommandObjective, Objective, PythonObjective
 from meseta.study.workers.command import find_program, run_command
@@ -22,8 +23,8 @@ Params = Mapping[str, Any]
 Evaluate = Callable[[Params], Evaluation]
 
 
-def load(objective: Objective, folder: Path | str) -> Evaluate:
-    """The function that evaluates trials.
+def load(objective: Objective, folder: Path | str, outcomes: Outcomes = ONE) -> Evaluate:
+    """The function that evaluates trials, for these outcomes.
 
     A function of Python is imported here, from the folder of the study file if its module is there,
     or else from where Python finds it; a ValueError says why that is not possible. With a timeout
@@ -31,13 +32,13 @@ def load(objective: Objective, folder: Path | str) -> Evaluate:
     """
     place = Path(folder).absolute()
     if isinstance(objective, CommandObjective):
-        return lambda params: run_command(objective, params, place)
+        return lambda params: run_command(objective, params, place, outcomes)
     if objective.timeout is not None:
-        isolated = Isolated(objective.python, place, objective.timeout)
+        isolated = Isolated(objective.python, place, objective.timeout, outcomes)
         isolated.start()
         return isolated
     function = _function(objective, place)
-    return lambda params: _call(function, objective.python, params)
+    return lambda params: _call(function, objective.python, params, outcomes)
 
 
 def unload(evaluate: Evaluate) -> None:
@@ -64,14 +65,16 @@ def check_objective(study: StudyFile) -> None:
                 raise ValueError(error.reason) from None
 
 
-def _call(function: Callable[[dict[str, Any]], object], name: str, params: Params) -> Evaluation:
+def _call(
+    function: Callable[[dict[str, Any]], object], name: str, params: Params, outcomes: Outcomes
+) -> Evaluation:
     try:
         result = function(dict(params))
     except SystemExit as error:
         raise EvaluationFailed(f"{name} called sys.exit({error.code!r})") from error
     except Exception as error:
         raise EvaluationFailed(described_error(error)) from error
-    return read_evaluation(result, f"the result of {name}")
+    return read_evaluation(result, f"the result of {name}", outcomes)
 
 
 def _function(objective: PythonObjective, folder: Path) -> Callable[[dict[str, Any]], object]:

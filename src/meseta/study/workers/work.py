@@ -12,7 +12,7 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import LONGEST_TEXT, cut, read_value
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
 from meseta.study.database import PATIENCE
 from meseta.study.ledger import Ledger, StorageError
 from meseta.study.progress import (
@@ -61,7 +61,7 @@ def work(
     file = ledger.file
     assert file.objective is not None
     with file.at(("objective",)):
-        evaluate = load(file.objective, file.folder)
+        evaluate = load(file.objective, file.folder, file.outcomes)
     ledger.study.sampler = FileSampler(ledger)
     ledger.database.patience = PATIENCE
     done = 0
@@ -122,7 +122,12 @@ def _outcome(
             _check(ledger, params, result)
         except EvaluationFailed as error:
             return None, {ERROR: cut(str(error), 2 * LONGEST_TEXT)}
-    return result.value, {EXECUTED: result.executed} if result.executed else {}
+    said = {
+        EXECUTED: result.executed,
+        OUTCOMES: result.others,
+        ERROR: cut(result.wrong or "", 2 * LONGEST_TEXT),
+    }
+    return result.value, {key: each for key, each in said.items() if each}
 
 
 def _within_budget(ledger: Ledger, number: int) -> bool:
@@ -152,8 +157,17 @@ def _check(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
             f"{missing[0]!r} is observed, so that an evaluation must say what it was: "
             f'{{"value": ..., "executed": {{"{missing[0]}": ...}}}}'
         )
+    needed = [name for name in ledger.file.constraints if name in result.absent]
+    if needed and not progress(ledger.trials, None).complete:
+        example = ledger.file.outcomes.example()
+        raise ObjectiveMistake(
+            f"there is a constraint on {needed[0]!r}, so that every evaluation must have it: "
+            f"{example}, with null or None for what is not known; but the objective did not. "
+            "Nothing more is evaluated, and the trial does not count"
+        )
     try:
-        read_value(result.value, "the value", "", ledger.file.possible)
+        if result.value is not None:
+            read_value(result.value, "the value", "", ledger.file.possible)
     except ValueError as error:
         raise EvaluationFailed(str(error)) from None
     try:
@@ -194,10 +208,14 @@ def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[
     words = ["meseta", "tell", ledger.file.label, str(number)]
     for name, executed in attributes.get(EXECUTED, {}).items():
         words += ["--set", f"{name}={as_text(executed)}"]
+    others = [f"{name}={each!r}" for name, each in attributes.get(OUTCOMES, {}).items()]
+    for name in ledger.file.constraints if others or value is not None else ():
+        if name in ledger.file.outcomes.names and name not in attributes.get(OUTCOMES, {}):
+            others.append(f"{name}=failed")
     if value is None:
         reason = str(attributes.get(ERROR, "unknown")).splitlines()[0]
-        return shlex.join([*words, "--failed", cut(reason, 200)])
-    return shlex.join([*words, repr(value)])
+        return shlex.join([*words, *others, "--failed", cut(reason, 200)])
+    return shlex.join([*words, repr(value), *others])
 
 
 def _tell(
