@@ -167,7 +167,7 @@ def _incumbent(
         return room_to([limit.with_fewer(QUICK) for limit in limits], x, SURE)
 
     lengthscale = posterior.kernel.kernel.lengthscale
-    best = maximize_within(value, room, domain, generator, posterior.X, lengthscale, quick)
+    best = maximize_within(value, room, domain, generator, posterior.X, lengthscale, quick, 1)
     return Incumbent(best.x, torch.tensor(best.value, dtype=torch.double))
 
 

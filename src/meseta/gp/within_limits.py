@@ -16,7 +16,7 @@ from meseta.space.domain import Domain
 SWEEP = 512
 CLOSER_LOOK, STARTS = 24, 2
 SHORTFALL = 10.0  # what a shortfall costs where climbs start
-STEPS, MOST = 20, 30  # steps of a climb, and points that it looks at
+STEPS, MOST = 20, 24  # steps of a climb, and points that it looks at
 ROOM = 1e-4  # that a climb keeps to a limit, so that it ends on its right side
 
 # The room to each limit, (limits, m) at m points; what is negative is missing.
@@ -40,6 +40,7 @@ def maximize_within(
     first: Float[Tensor, "n d"],
     scale: Float[Tensor, " d"],
     quick: Room | None = None,
+    num_starts: int = STARTS,
 ) -> Found:
     """The best design that keeps all limits; if none is found, one that comes close.
 
@@ -51,7 +52,7 @@ def maximize_within(
         values = value(sweep)
         best = _promising(values, (quick or room)(sweep), CLOSER_LOOK)
         best = torch.cat([best, domain.best_of_each(sweep, values)]).unique()
-        closer = _promising(values[best], room(sweep[best]), STARTS)
+        closer = _promising(values[best], room(sweep[best]), num_starts).unique()
     ends = [climb_within(value, room, domain, start, scale) for start in sweep[best[closer]]]
     return max(ends, key=_rank)
 
@@ -67,6 +68,12 @@ def climb_within(
     free = domain.continuous
     low, high = domain.bounds[:, free]
     unit = torch.minimum(scale[free], high - low)
+    rules = domain.allowed
+
+    def rooms(x: Tensor) -> Tensor:
+        """Inequalities of designs are limits as well."""
+        return room(x) if rules is None else torch.cat([room(x), rules.room(x)])
+
     seen: dict[bytes, _Seen] = {}
 
     def at(u: Float64[np.ndarray, " c"]) -> _Seen:
@@ -76,8 +83,9 @@ def climb_within(
                 raise _EnoughError
             here = torch.minimum(torch.maximum(low + unit * torch.from_numpy(u), low), high)
             x = start.index_copy(0, free, here)
-            x = x if domain.allowed is None else domain.snap(x)
-            seen[key] = _look(value, room, x, free, unit)
+            if rules is not None and rules.others is not None:
+                x = domain.snap(x)
+            seen[key] = _look(value, rooms, x, free, unit)
         return seen[key]
 
     begin = ((start[free] - low) / unit).numpy()
@@ -141,7 +149,7 @@ def _rank(found: Found) -> tuple[bool, float]:
 def _promising(
     values: Float[Tensor, " m"], room: Float[Tensor, "c m"], num: int
 ) -> Int[Tensor, " s"]:
-    """The best that keep all limits, and the best but for some shortfall."""
+    """As many of the best that keep all limits, and of the best but for some shortfall."""
     spread = room.std(-1, keepdim=True).clamp_min(1e-300)
     short = (room / spread).clamp_max(0).sum(0)
     kept = torch.where(short < 0, -torch.inf, values)

@@ -10,10 +10,12 @@ from torch.quasirandom import SobolEngine
 
 from meseta.noise.joint import own_and_shared
 from meseta.noise.law import NoiseLaw, OneDimensional
+from meseta.noise.normal import Normal
 from meseta.noise.placed import Placed
 from meseta.noise.substitution import Substituted
 
 BISECTIONS = 60
+ROUNDED = 1e-15  # numbers between 0 and 1 do not come closer to these
 TAIL = 1e-12  # mass of a law beyond the interval in which its quantiles are sought
 
 
@@ -80,6 +82,7 @@ def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator, tail: floa
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
     unit = SobolEngine(d, scramble=True, seed=seed).draw(num, dtype=torch.double)
     moved = torch.tensor([float(each.covariance_matrix) > 0 for each in marginals])
+    unit = unit.clamp(ROUNDED, 1 - ROUNDED)
     unit[:, moved], counts = _further_out(unit[:, moved], tail)
     own = [quantile(_of_one(each), u) for each, u in zip(marginals, unit.T, strict=True)]
     return Draws(
@@ -132,9 +135,10 @@ def _further_out(
         return unit, torch.ones(len(unit), dtype=torch.double)
     q = torch.special.ndtri(torch.tensor(tail, dtype=torch.double))
     variance = 1 + q.square() / k
-    scores = torch.special.ndtri(unit.clamp(1e-15, 1 - 1e-15))
+    scores = torch.special.ndtri(unit)
     lack = k * variance.log() / 2 - (variance - 1) * scores.square().sum(-1) / 2
-    return torch.special.ndtr(variance.sqrt() * scores), lack.exp()
+    further = torch.special.ndtr(variance.sqrt() * scores).clamp(ROUNDED, 1 - ROUNDED)
+    return further, lack.exp()
 
 
 def unlimited(law: NoiseLaw, d: int, alone: bool = False) -> list[int]:
@@ -183,6 +187,9 @@ def _between(
 
 def quantile(law: OneDimensional, u: Float[Tensor, " m"]) -> Float[Tensor, " m"]:
     """The least value of xi with a probability of at least u to be at or below it."""
+    if isinstance(law, Normal):
+        mean, std = torch.as_tensor(law.bias).double(), law.covariance_matrix.sqrt()
+        return mean.reshape(()) + std.reshape(()) * torch.special.ndtri(u)
     low, high = law.interval(TAIL)
     atoms, masses = law.atoms
     a, c = torch.full_like(u, low), torch.full_like(u, high)

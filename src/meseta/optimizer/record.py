@@ -81,8 +81,9 @@ def percent(share: float) -> str:
     """With as many digits as tell it from 100 %."""
     if share >= 0.999995:
         return "100 %" if share >= 1 else "over 99.999 %"
-    digits = 4 if share > 0.999 else 2 if share > 0.99 else 1
-    return f"{100 * share:.{digits}f}".rstrip("0").rstrip(".") + " %"
+    digits = math.ceil(-math.log10(1 - share)) if share > 0 else 0
+    text = f"{100 * share:.{max(1, digits)}f}"
+    return f"{text.rstrip('0').rstrip('.')} %"
 
 
 BAND = 1.959964  # half-width of the 95 % interval of a Gaussian, in standard deviations

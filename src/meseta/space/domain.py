@@ -12,6 +12,7 @@ from torch import Tensor
 
 from meseta.space.ascent import Ascent, Objective, ascend
 from meseta.space.grid import Discrete
+from meseta.space.rows_allowed import Allowed
 from meseta.space.sobol import sobol, sobol_sequence, unit_sobol, unit_sobol_sequence
 
 # Domains with at most this many discrete combinations are searched exhaustively.
@@ -30,8 +31,6 @@ KNOWN, MOST_TRIED, BISECTIONS = 4096, 2**18, 20
 # first, in scales, and how much further or closer after a success or a failure.
 SEARCHES, FEW_ENDS, FEWER_SEARCHES, PER_COLUMN = 40, 16, 10, 8
 AROUND, WIDER, NARROWER = 0.2, 1.5, 0.6
-
-Allowed = Callable[[Tensor], Tensor]  # which rows of a batch may be
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,11 +274,12 @@ class Domain:
             return ends
         width = (self.bounds[1] - self.bounds[0])[free]
         reach = width if scale is None else torch.minimum(scale[free], width)
-        some = _ranked(ends.value)[:ENDS] if compete else torch.arange(len(ends.x))
+        some = _ranked(ends.value)[:1] if compete else torch.arange(len(ends.x))
+        few = not compete and len(some) <= FEW_ENDS
         x, value = ends.x.clone(), ends.value.clone()
         size = torch.full((len(some), 1, 1), AROUND, dtype=x.dtype)
         num = PER_COLUMN * len(free)
-        for number in range(SEARCHES if len(some) <= FEW_ENDS else FEWER_SEARCHES):
+        for number in range(SEARCHES if few else FEWER_SEARCHES):
             seeded = torch.Generator().manual_seed(number)
             off = torch.randn(num, len(free), generator=seeded, dtype=x.dtype)
             near = x[some][:, None].repeat(1, num, 1)

@@ -13,11 +13,12 @@ from torch import Tensor
 
 from meseta.boundary import shown, unknown
 from meseta.space import parameter as parameters
-from meseta.space.allowed import ROUNDING, Linear, Rule, Rules, check_rules, read_rule
-from meseta.space.domain import Allowed, Domain
+from meseta.space.allowed import Linear, Rule, Rules, check_rules, read_rule
+from meseta.space.domain import Domain
 from meseta.space.grid import Discrete, Grid, OneOf
 from meseta.space.parameter import Categorical, Int, Parameter, Value, read_range
 from meseta.space.parameter import Design as Design
+from meseta.space.rows_allowed import Allowed
 
 if TYPE_CHECKING:
     Ranges = Mapping[str, tuple[float, float] | Parameter]
@@ -81,25 +82,21 @@ class Space:
         """The same for rows of the unit cube."""
         if not self.rules:
             return None
-
         linear = [self._in_columns(each) for each in self._holds if isinstance(each, Linear)]
         others = [each for each in self._holds if not isinstance(each, Linear)]
+        weights = torch.stack([w for w, _ in linear]) if linear else self.bounds[:0]
+        limits = torch.tensor([limit for _, limit in linear], dtype=torch.double)
         log = torch.tensor([getattr(p, "log", False) for p in self.parameters for _ in p.ends])
 
-        def allowed(x: Tensor) -> Tensor:
+        def values(x: Tensor) -> Tensor:
             columns = self.columns(x)
-            values = torch.where(log, columns.exp(), columns)
-            kept = torch.ones(len(x), dtype=torch.bool)
-            for weights, limit in linear:
-                terms = values * weights
-                largest = terms.abs().amax(-1).clamp_min(abs(limit))
-                kept &= terms.sum(-1) <= limit + ROUNDING * largest
-            for i in kept.nonzero().flatten().tolist() if others else ():
-                design = self.to_params(columns[i])
-                kept[i] = all(holds(design) for holds in others)
-            return kept
+            return torch.where(log, columns.exp(), columns)
 
-        return allowed
+        def others_hold(x: Tensor) -> Tensor:
+            designs = [self.to_params(row) for row in self.columns(x)]
+            return torch.tensor([all(holds(d) for holds in others) for d in designs]).bool()
+
+        return Allowed(values, weights, limits, others_hold if others else None)
 
     def _in_columns(self, rule: Linear) -> tuple[Float[Tensor, " d"], float]:
         weights = torch.zeros(self.num_columns, dtype=torch.double)

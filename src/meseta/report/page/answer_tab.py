@@ -1,6 +1,6 @@
 """The first tab: the robust and the nominal optimum, their values, and the values in use."""
 
-from meseta.optimizer.record import Recommendation
+from meseta.optimizer.record import Kept, Recommendation
 from meseta.report.page.chart import plot
 from meseta.report.page.figures_outcomes import outcomes_figure
 from meseta.report.page.html_table import remark, table
@@ -30,6 +30,8 @@ def answer_tab(report: Report, answer: Answer) -> Markup:
         element("div", sentences, class_="lead"),
         element("div", _design_table(report, answer), _value_table(answer, terms), class_="beside"),
     ]
+    if answer.robust.kept:
+        parts.append(_constraint_table(answer))
     if report.outcomes is not None:
         parts.append(_outcomes(report.outcomes, terms))
     return together(parts)
@@ -82,6 +84,40 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
     wanted = f" ({better} values are better)" if by is None or by.of_values else ""
     caption = f"Values of {terms.value} with 95 % intervals{wanted}"
     return table(caption, ("", "Robust optimum", "Nominal optimum"), rows)
+
+
+def _constraint_table(answer: Answer) -> Markup:
+    """How both designs keep each constraint in use."""
+    robust, nominal = answer.robust.kept, answer.nominal.kept
+    rows: list[tuple[Child, ...]] = [
+        (
+            together(name, remark(f"{kept.constraint.in_words()}, in {_asked(kept)} of the cases")),
+            _kept(kept),
+            _kept(nominal[name]),
+        )
+        for name, kept in robust.items()
+    ]
+    rows.append(
+        (
+            together("All of them", remark("probability that they are kept as often as asked")),
+            percent(answer.robust.sure),
+            percent(answer.nominal.sure),
+        )
+    )
+    caption = "How often constraints are kept in use, with 95 % intervals"
+    return table(caption, ("Constraint", "Robust optimum", "Nominal optimum"), rows)
+
+
+def _asked(kept: Kept) -> str:
+    return percent(kept.constraint.probability)
+
+
+def _kept(kept: Kept) -> Markup:
+    if kept.share is None:
+        return together("not known", remark("no value of it yet"))
+    low, high = kept.interval
+    enough = f"as often as asked: sure to {percent(kept.sure)}"
+    return together(f"{percent(kept.share)} ({percent(low)} to {percent(high)})", remark(enough))
 
 
 def _cell(belief: Estimate, terms: Terms) -> Markup:

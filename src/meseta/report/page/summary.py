@@ -1,5 +1,6 @@
 """The answer in sentences, for the head of the page and the first tab."""
 
+from meseta.optimizer.comparison import verdict
 from meseta.report.page.numbers import estimate, setting
 from meseta.report.views.answer import Answer, MeasuredBoth
 from meseta.report.views.estimate import Estimate, robust_value
@@ -15,6 +16,11 @@ def summary(report: Report) -> str:
     if answer is None:
         return "No trial has a value yet, so there is no robust optimum to show."
     value = estimate(robust_value(answer.robust), terms.unit)
+    if answer.robust.kept:
+        return (
+            f"{_settings(answer, terms)} In use, the mean of {terms.value} is {value} there "
+            f"(95 % interval). {_verdict(answer)}"
+        )
     if answer.measured is not None:
         return (
             f"{_settings(answer, terms)} In use, the mean of {terms.value} is {value} there "
@@ -28,8 +34,11 @@ def summary(report: Report) -> str:
 
 def gain_and_price(answer: Answer, terms: Terms) -> list[str]:
     """What the choice of the robust optimum gains and costs, one paragraph each."""
-    if answer.measured is not None:
-        return [_measured(answer.measured, terms)]
+    measured = [] if answer.measured is None else [_measured(answer.measured, terms)]
+    if answer.robust.kept:
+        return [_verdict(answer), *measured]
+    if measured:
+        return measured
     gain, price = (estimate(each, terms.unit) for each in (answer.gain, answer.price))
     if answer.gain.low > 0:
         first = f"In use, the robust optimum is better than the nominal optimum by {gain}."
@@ -58,6 +67,10 @@ def _measured(by: MeasuredBoth, terms: Terms) -> str:
         f"It was chosen by another measure than the mean ({by.words}): {robust} there, {nominal} "
         "at the nominal optimum."
     )
+
+
+def _verdict(answer: Answer) -> str:
+    return f"{verdict(answer.robust.sure, answer.robust.feasible)}."
 
 
 def counts(report: Report) -> str:

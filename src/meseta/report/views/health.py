@@ -10,6 +10,7 @@ from meseta.kernels.smoothed import NOTICEABLE
 from meseta.measures import Mean
 from meseta.noise import Placed
 from meseta.optimizer.beyond import in_words
+from meseta.optimizer.comparison import verdict
 from meseta.optimizer.suggest import SuggestInfo
 from meseta.report.views.outcomes import DRAWS
 from meseta.report.views.subject import Subject
@@ -22,11 +23,14 @@ ENOUGH = 10  # values that are needed to judge the intervals
 WIDE = 0.5  # share of the range: wider noise leaves little to choose
 
 
+Level = Literal["fine", "note", "warning"]
+
+
 @dataclass(frozen=True)
 class Finding:
     """One statement on the health of model or search."""
 
-    level: Literal["fine", "note", "warning"]
+    level: Level
     topic: str  # for example "fit" or "expectation propagation"
     text: str
 
@@ -41,6 +45,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
         *_inference(info.recorded),
         *_ascent(info),
         *_measure(subject),
+        *_constraints(subject),
         *_possible(subject),
         *_beyond(subject),
         *_places(subject),
@@ -171,6 +176,19 @@ def _measure(subject: Subject) -> Iterator[Finding]:
             f"the robust optimum was chosen by another measure than the mean ({measure.in_words()}"
             "), and so were the recommendations on the way. Curves, maps and tolerances show the "
             "mean in use",
+        )
+
+
+def _constraints(subject: Subject) -> Iterator[Finding]:
+    best = subject.robust
+    if best.kept:
+        level: Level = "fine" if best.feasible else "warning"
+        yield Finding(level, "constraints", verdict(best.sure, best.feasible))
+        yield Finding(
+            "note",
+            "constraints",
+            "curves, maps and tolerances show what is optimised alone, and not where constraints "
+            "are kept",
         )
 
 
