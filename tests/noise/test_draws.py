@@ -131,3 +131,36 @@ def test_extremes_of_atoms_are_atoms():
     law = Discrete([-1.0, 0.5, 2.0], [0.25, 0.5, 0.25])
     draws = draw_extremes(law, 1, None, 64, torch.Generator().manual_seed(0))
     assert set(draws.own[:, 0].tolist()) == {-1.0, 0.5, 2.0}
+
+
+TAILED = [
+    meseta.Normal(0.3),
+    meseta.Uniform(0.5),
+    meseta.Triangular(0.4),
+    meseta.Laplace(0.2),
+    meseta.StudentT(4, 0.2),
+    meseta.Mixture([meseta.Normal(0.1), meseta.Uniform(0.4, mean=0.3)], [3, 1]),
+]
+
+
+@pytest.mark.parametrize("law", TAILED, ids=str)
+@pytest.mark.parametrize("tail", [0.05, 0.00135])
+@pytest.mark.parametrize("d", [1, 2, 4])
+def test_draws_of_a_tail_have_its_probability(law, tail, d):
+    """Of a sum over all parameters, against two million plain draws."""
+    each = law.in_dimension(d)
+    plain = each.sample(2_000_000, torch.Generator().manual_seed(5)).sum(-1)
+    limits = plain.quantile(torch.tensor([tail, 1 - tail]).double())
+    drawn = draw(each, d, 4096, torch.Generator().manual_seed(1), tail)
+    places = drawn(torch.zeros(1, d, dtype=torch.double))
+    sums, weights = places.z[0].sum(-1), places.weights[0]
+    assert weights.sum().item() == pytest.approx(1.0)
+    off = (weights * sums).sum() - plain.mean()
+    assert abs(float(off)) < 0.05 * float(plain.std())
+    for beyond in (sums < limits[0], sums > limits[1]):
+        assert (weights * beyond).sum().item() == pytest.approx(tail, rel=0.4)
+
+
+def test_plain_draws_all_count_alike():
+    drawn = draw(meseta.Normal(0.3).in_dimension(3), 3, 64, torch.Generator().manual_seed(1))
+    assert (drawn.counts == 1).all()

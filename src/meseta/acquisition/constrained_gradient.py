@@ -6,6 +6,7 @@ moves their means. For a few values of these Z the probabilities are numbers, an
 the highest of several lines, as without limits [Ungredda and Branke 2021].
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,10 +42,12 @@ SURE = 1.0  # standard deviations by which the incumbent keeps each limit
 SWEEP, AROUND = 256, 64
 SCALES = (0.3, 0.1, 0.03)
 SCENARIOS = 32
-# Values of Z for each outcome: Gauss-Hermite nodes, or this number of points if there are many.
+# Values of Z for each outcome: Gauss-Hermite nodes, or this number of points if there are many,
+# whose variance is by so much larger, over the number of outcomes.
 HERMITE = {1: 7, 2: 5}
-POINTS = 32
+POINTS, WIDER = 64, 4.5
 ROUNDING = 1e-14  # of the largest value
+LEAST = math.log(1e-6)  # of the probability to keep a limit, where that is by far not kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,15 @@ class Limit:
         """The log of the probability that each design keeps the limit, once Z is known."""
         s = self.slopes(x)[:, None]
         left = (self.variance - s.square()).clamp_min(1e-6 * self.variance)
-        return torch.special.log_ndtr((self.mean + s * Z[:, None]) / left.sqrt())
+        return log_kept((self.mean + s * Z[:, None]) / left.sqrt())
+
+
+def log_kept(score: Float[Tensor, "*m"]) -> Float[Tensor, "*m"]:
+    """The log of the probability that a normal variable with this mean, of variance 1, is positive.
+
+    Far below 0 it falls slower than that, so that there is a way to go where nothing is likely.
+    """
+    return torch.logaddexp(torch.special.log_ndtr(score), LEAST - score.square().log1p())
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +123,11 @@ def nodes(num: int, seed: int) -> tuple[Float[Tensor, "k c"], Float[Tensor, " k"
         return Z, torch.cartesian_prod(*[w / w.sum()] * num).view(-1, num).prod(-1)
     unit = SobolEngine(num, scramble=True, seed=seed).draw(POINTS // 2, dtype=torch.double)
     half = torch.special.ndtri(unit.clamp(1e-12, 1 - 1e-12))
-    Z = torch.cat([half, -half])
-    return Z, torch.full((len(Z),), 1 / len(Z), dtype=torch.double)
+    scores = torch.cat([half, -half])
+    # rare outcomes make most of the gain: they are drawn more often, and count less
+    wider = 1 + WIDER / num
+    weights = (-(wider - 1) / 2 * scores.square().sum(-1)).softmax(-1)
+    return wider**0.5 * scores, weights
 
 
 def prepare_constrained(
@@ -195,7 +209,7 @@ def _best_of_scenarios(
     sd = torch.stack([variance.sqrt() for _, variance in moments])
     off = torch.randn(len(values), len(limits), 1, generator=generator, dtype=torch.double)
     kept = (m + off * sd >= 0).all(1)
-    likely = torch.special.log_ndtr(m / sd).sum(0)
+    likely = log_kept(m / sd).sum(0)
     none = ~kept.any(-1, keepdim=True)
     ranks = torch.where(none, likely, torch.where(kept, values, -torch.inf))
     top = ranks.max(-1).indices

@@ -1,5 +1,6 @@
 """The best design that keeps its constraints in use, and how sure that is."""
 
+import math
 from collections.abc import Callable, Sequence
 
 import torch
@@ -20,6 +21,7 @@ from meseta.space.domain import Domain, Held
 CLIMBED, QUICK = 512, 64
 ROUNDS = 3  # of assessing the best design, and moving the limits by what it shows
 CLOSE = 0.01  # of the spread of an outcome: a limit that is kept by less need not be moved
+UNLIKELY = 1e-3  # probability below which designs are compared by how far they are off
 # A climb aims a little higher than what is asked for.
 AIMED = SURE + 0.2 * (1 - SURE)
 
@@ -129,13 +131,19 @@ def _likeliest(
     generator: torch.Generator,
     put: Callable[[Tensor], Tensor],
 ) -> Float[Tensor, " d"]:
-    """The design that most probably keeps all limits."""
+    """The design that most probably keeps all limits; where none is likely to, by the least off."""
 
     def log_probability(x: Tensor) -> Tensor:
         each = [limit.moments(put(x)) for limit in limits]
         return torch.stack([torch.special.log_ndtr(m / v.sqrt()) for m, v in each]).sum(0)
 
-    return maximize_mean(mixture.heaviest, log_probability, domain, generator).x
+    def shortfall(x: Tensor) -> Tensor:
+        return torch.stack([limit.moments(put(x))[0].clamp_max(0) for limit in limits]).sum(0)
+
+    best = maximize_mean(mixture.heaviest, log_probability, domain, generator)
+    if float(best.value) < math.log(UNLIKELY):
+        best = maximize_mean(mixture.heaviest, shortfall, domain, generator)
+    return best.x
 
 
 def _deviations(sure: float, num: int) -> float:

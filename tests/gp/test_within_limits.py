@@ -1,0 +1,58 @@
+"""The best design within limits, on functions whose optimum is known."""
+
+import pytest
+import torch
+
+from meseta.gp.within_limits import maximize_within
+from meseta.space.domain import Domain
+from meseta.space.grid import Grid
+
+FIRST = torch.tensor([[0.9, 0.9]], dtype=torch.double)
+SCALE = torch.tensor([0.3, 0.3], dtype=torch.double)
+
+
+def found_within(value, room, domain=None, seed=0):
+    box = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
+    generator = torch.Generator().manual_seed(seed)
+    return maximize_within(value, room, domain or Domain(box), generator, FIRST, SCALE)
+
+
+@pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("seed", range(3))
+def test_on_a_line_whatever_the_size_of_a_limit(size, seed):
+    """(x - 1)^2 + (y - 1)^2 is least at (1/2, 1/2) where x + y <= 1."""
+    found = found_within(
+        lambda x: -(x - 1).square().sum(-1),
+        lambda x: size * (1 - x.sum(-1))[None],
+        seed=seed,
+    )
+    assert found.kept
+    assert found.x.tolist() == pytest.approx([0.5, 0.5], abs=2e-3 + 1e-4 / size)
+
+
+def test_two_limits_at_once():
+    """A circle and a line."""
+    found = found_within(
+        lambda x: x[:, 0] + 0.1 * x[:, 1],
+        lambda x: torch.stack([0.25 - (x - 0.5).square().sum(-1), 0.6 - x[:, 0]]),
+    )
+    assert found.kept
+    assert found.x.tolist() == pytest.approx([0.6, 0.5 + (0.25 - 0.01) ** 0.5], abs=2e-3)
+
+
+def test_limits_that_nothing_keeps():
+    found = found_within(lambda x: x[:, 0], lambda x: -1 - (x - 0.3).square().sum(-1)[None])
+    assert not found.kept
+    assert found.short < -0.99
+
+
+def test_what_is_discrete_stays_on_its_steps():
+    box = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
+    domain = Domain(box, (Grid(0, 5),))
+    found = found_within(
+        lambda x: x.sum(-1), lambda x: (0.8 - x[:, 0] - 0.5 * x[:, 1])[None], domain
+    )
+    assert found.kept
+    assert found.x[0].item() in (0.0, 0.25, 0.5, 0.75, 1.0)
+    # 0.5 + 0.6 beats 0.25 + 1.0? no: 0.25 + 1 = 1.25 is allowed, 0.75 + 0.1 is not better
+    assert found.x.tolist() == pytest.approx([0.25, 1.0], abs=1e-3)
