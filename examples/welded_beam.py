@@ -71,7 +71,9 @@ def broken(params, seed=3):
     made = {n: params[n] + STD[n] * random.standard_normal(BEAMS) for n in SPACE}
     outcomes = beam(**made)
     return {
-        name: float(np.mean(outcomes[name] < limit if name == "buckling" else outcomes[name] > limit))
+        name: float(
+            np.mean(outcomes[name] < limit if name == "buckling" else outcomes[name] > limit)
+        )
         for name, limit in LIMITS.items()
     }
 
