@@ -1,7 +1,7 @@
 """Chance constraints: the reliability problem of Youn and Choi, against its exact optimum.
 
-Minimise mu1 + mu2 in [0, 10]^2 where x ~ Normal(mu, s) and each of three failures may happen with a given
-probability only. The references are by quadrature.
+Minimise mu1 + mu2 in [0, 10]^2 where x ~ Normal(mu, s) and each of three failures may happen with a
+given probability only. The references are by quadrature.
 
     python benchmarks/reliability.py [--runs 10] [--budget 40]
 """

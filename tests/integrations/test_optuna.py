@@ -12,7 +12,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 
 import meseta
-from meseta.integrations.optuna import EXECUTED, RobustSampler, recommend
+from meseta.integrations.optuna import EXECUTED, OUTCOMES, RobustSampler, recommend
 from meseta.integrations.optuna.study_space import StudySpace, noise_within
 from meseta.integrations.optuna.study_trials import read_trials
 
@@ -526,3 +526,82 @@ def test_noise_that_was_forgotten_is_asked_for():
             door(seed=0)
     RobustSampler(noise=None)
     RobustSampler(settings=meseta.Settings(seed=1))
+
+
+# Constraints and other outcomes
+
+
+def constrained_study(n=9, sampler=None, constraints=None):
+    sampler = sampler or RobustSampler(noise=NOISE, seed=1, constraints=constraints or {})
+    study = optuna.create_study(sampler=sampler, direction="maximize")
+
+    def objective(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        set_constraint(trial, x)
+        if 0.3 < x < 0.4:
+            raise optuna.TrialPruned
+        return x
+
+    study.optimize(objective, n_trials=n)
+    return study
+
+
+def set_constraint(trial, x):
+    """The value x - 0.6 is to stay at or below 0."""
+    if hasattr(trial, "set_constraint"):
+        trial.set_constraint("excess", x - 0.6)
+    else:
+        trial.set_user_attr(OUTCOMES, {"excess": x - 0.6})
+
+
+LIMIT = 0.6 - 1.6449 * 0.05
+
+
+def test_constraints_of_optuna_hold_in_use():
+    own = {} if hasattr(optuna.trial.Trial, "set_constraint") else {"excess": meseta.AtMost(0)}
+    study = constrained_study(constraints=own)
+    answer = recommend(study, noise=NOISE, constraints=own)
+    assert answer.feasible
+    assert answer.params["x"] == pytest.approx(LIMIT, abs=0.02)
+    assert answer.kept["excess"].constraint == meseta.AtMost(0.0)
+    assert "excess at most 0: kept in" in repr(answer)
+    stricter = {"excess": meseta.AtMost(0, probability=0.99)}
+    answer = recommend(study, noise=NOISE, constraints=stricter)
+    assert answer.params["x"] == pytest.approx(0.6 - 2.326 * 0.05, abs=0.02)
+
+
+def test_numbered_constraints_of_older_studies():
+    study = optuna.create_study(direction="maximize")
+    for x in (0.05, 0.2, 0.45, 0.6, 0.8, 0.95):
+        add(study, {"x": x}, x, system_attrs={"constraints": [x - 0.6, -1.0]})
+    answer = recommend(study, noise=NOISE)
+    assert set(answer.kept) == {"constraint 0", "constraint 1"}
+    assert answer.params["x"] == pytest.approx(LIMIT, abs=0.02)
+
+
+def test_other_outcomes_by_an_attribute():
+    study = optuna.create_study(direction="maximize")
+    for x in (0.05, 0.2, 0.45, 0.6, 0.8):
+        add(study, {"x": x}, x, user_attrs={OUTCOMES: {"stress": 100 * x, "colour": "red"}})
+    add(study, {"x": 0.95}, 0.95, user_attrs={OUTCOMES: {"stress": "high"}})
+    add(study, {"x": 0.9}, 0.9, user_attrs={OUTCOMES: 3})
+    limits = {"stress": meseta.AtMost(60)}
+    answer = recommend(study, noise=NOISE, constraints=limits)
+    assert answer.params["x"] == pytest.approx(LIMIT, abs=0.02)
+    assert any("'stress' must be a number, got 'high'" in note for note in answer.notes)
+    assert any("must be a dict, got 3" in note for note in answer.notes)
+
+
+def test_suggestions_are_allowed_once_parameters_are_known():
+    def rule(params):
+        return params["x"] + params["y"] <= 1
+
+    for allowed in ("x + y <= 1", rule):
+        sampler = RobustSampler(noise=NOISE, seed=1, allowed=allowed)
+        study = optuna.create_study(sampler=sampler)
+        study.optimize(
+            lambda t: t.suggest_float("x", 0, 1) - t.suggest_float("y", 0, 1), n_trials=8
+        )
+        assert all(t.params["x"] + t.params["y"] <= 1 + 1e-9 for t in study.trials[1:])
+        best = recommend(study, noise=NOISE, allowed=allowed).params
+        assert best["x"] + best["y"] <= 1 + 1e-9

@@ -109,7 +109,7 @@ def test_rules_that_allow_nothing_or_fail_are_refused():
     space = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
     with pytest.raises(ValueError, match="no design is allowed by 'a \\+ b <= -1'"):
         meseta.Optimizer(space, allowed="a + b <= -1")
-    with pytest.raises(ValueError, match="fails at .*ZeroDivisionError"):
+    with pytest.raises(ValueError, match=r"fails at .*ZeroDivisionError"):
         meseta.Optimizer(space, allowed=lambda p: 1 / 0 > 1)
     with pytest.raises(TypeError, match="must return True or False, got"):
         meseta.Optimizer(space, allowed=lambda p: p["a"])

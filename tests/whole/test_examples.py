@@ -17,6 +17,7 @@ BUDGETS = {
     "controller_gains": 11,
     "antireflection_coating": 11,
     "hyperparameters_that_last": 13,
+    "welded_beam": 14,
 }
 
 
@@ -37,6 +38,9 @@ def test_the_example_runs(name, capsys):
     example(name)["main"](BUDGETS[name])
     printed = capsys.readouterr().out
     assert "robust optimum" in printed
+    if name == "welded_beam":
+        assert printed.count("beams break: shear") == 2
+        return
     assert printed.split("\n\n")[1].count("±") == 2  # what both designs are worth, with errors
 
 
@@ -131,3 +135,18 @@ def test_friedmans_function_and_the_edge_of_stability():
     for share, fails in ((0.9, False), (1.5, True)):  # Polyak 1964: 2 (1 + momentum) / L
         (error,) = model["held_out_error"](share * 2 * 1.5 / largest, 0.5, 64, "relu")
         assert (error == 0) == fails
+
+
+def test_the_beam_of_the_literature():
+    """Coello's optimum costs 1.7249, and half of such beams break a limit."""
+    beam, broken = (example("welded_beam")[name] for name in ("beam", "broken"))
+    paper = {"weld": 0.205730, "length": 3.470489, "depth": 9.036624, "thickness": 0.205730}
+    known = beam(**paper)
+    assert known["cost"] == pytest.approx(1.724856, abs=1e-5)
+    for name, limit in (("shear", 13600), ("bending", 30000), ("buckling", 6000)):
+        assert known[name] == pytest.approx(limit, rel=1e-4)
+        assert broken(paper)[name] == pytest.approx(0.5, abs=0.01)
+    # the cheapest of which 99 % keep each limit, by brute force
+    robust = {"weld": 0.215066, "length": 3.584230, "depth": 9.049446, "thickness": 0.215066}
+    assert beam(**robust)["cost"] == pytest.approx(1.8296, abs=1e-4)
+    assert max(broken(robust).values()) == pytest.approx(0.01, abs=0.001)
