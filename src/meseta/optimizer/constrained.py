@@ -19,8 +19,9 @@ from meseta.space.domain import Domain, Held
 
 # Draws of the noise where designs are compared, and for a quick look.
 CLIMBED, QUICK = 512, 64
-ROUNDS = 3  # of assessing the best design, and moving the limits by what it shows
+ROUNDS = 4  # of assessing the best design, and moving the limits by what it shows
 CLOSE = 0.01  # of the spread of an outcome: a limit that is kept by less need not be moved
+BISECTIONS = 5  # on the way to a design that surely keeps the limits
 UNLIKELY = 1e-3  # probability below which designs are compared by how far they are off
 # A climb aims a little higher than what is asked for.
 AIMED = SURE + 0.2 * (1 - SURE)
@@ -64,20 +65,46 @@ def constrained_optimum(
     first, scale = mixture.heaviest.X, mixture.heaviest.kernel.kernel.lengthscale
     found = maximize_within(of_design, room, domain, generator, first, scale, quick)
     known: list[tuple[float, Tensor]] = []
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         x = put(domain.snap(found.x))
         each = [assessment.at(x) for assessment in assessments]
         if sure_of(each) >= SURE:
             known.append((found.value, x))
         exact = torch.tensor([[a.mean - by * a.std] for a in each], dtype=torch.double)
-        if known and float(exact.min()) < CLOSE:
+        if number == ROUNDS - 1 or (known and float(exact.min()) < CLOSE):
             break
         with torch.no_grad():
             moved = moved + exact - room(x[None])
         found = climb_within(of_design, room, domain, found.x, scale)
     if known:
         return max(known, key=lambda pair: pair[0])[1]
-    return put(domain.snap(_likeliest(mixture, few, domain, generator, put)))
+    likeliest = domain.snap(_likeliest(mixture, few, domain, generator, put))
+
+    def known_to_keep(x: Tensor) -> bool:
+        return sure_of([assessment.at(put(x)) for assessment in assessments]) >= SURE
+
+    return put(_towards(domain, found.x, likeliest, known_to_keep))
+
+
+def _towards(
+    domain: Domain,
+    x: Float[Tensor, " d"],
+    other: Float[Tensor, " d"],
+    holds: Callable[[Tensor], bool],
+) -> Float[Tensor, " d"]:
+    """The first point found on the way from x to another one where something holds.
+
+    It is the other one if that is not better.
+    """
+    share, step, best = 1.0, 0.5, other
+    if not holds(other):
+        return other
+    for _ in range(BISECTIONS):
+        between = domain.snap(x + (share - step) * (other - x))
+        if holds(between):
+            share, best = share - step, between
+        step /= 2
+    return best
 
 
 def constrained_nominal(
