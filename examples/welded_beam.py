@@ -17,7 +17,7 @@ Deb 1991, AIAA Journal 29, 2013-2015; the optimum without scatter costs 2.38 the
 the constants of Coello 2000, Computers in Industry 41, 113-127, which are used here. Scatter and
 probabilities are ours.
 
-    python examples/welded_beam.py [--budget 60]
+    python examples/welded_beam.py [--budget 40]
 """
 
 import argparse
@@ -95,7 +95,7 @@ def optimize(budget, progress=True):
     )
 
 
-def main(budget=60, report=None):
+def main(budget=40, report=None):
     result = optimize(budget)
     print(result)
     for name, design in (("robust", result.params), ("on paper", result.nominal.params)):
@@ -109,7 +109,7 @@ def main(budget=60, report=None):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--budget", type=int, default=60)
+    parser.add_argument("--budget", type=int, default=40)
     parser.add_argument("--report", help="an HTML file to write")
     options = parser.parse_args()
     main(options.budget, options.report)

@@ -140,3 +140,33 @@ def test_limits_in_a_study_file_are_refused_by_line(folder):
     said = typed("report", "press.toml", code=2).stderr
     assert "press.toml:7" in said
     assert "must not be less than at_least" in said
+
+
+def test_constraints_have_a_table_and_the_first_word():
+    import math
+
+    import meseta
+    from meseta.report import page
+
+    def beam(p):
+        return {"weight": p["w"] * p["d"], "stress": math.log(600 / (p["w"] * p["d"] ** 2))}
+
+    result = meseta.minimize(
+        beam,
+        {"w": (0.5, 3.0), "d": (2.0, 8.0)},
+        noise={"w": meseta.Normal(0.05), "d": meseta.Normal(0.1)},
+        objective="weight",
+        constraints={"stress": meseta.AtMost(math.log(20), probability=0.99)},
+        kernel="se",
+        num_initial=12,
+        budget=12,
+        progress=False,
+    )
+    report = result.views()
+    text = page.html(report)
+    assert "How often constraints are kept in use" in text
+    assert "at most 2.99573, in 99 % of the cases" in text
+    assert "The design keeps all constraints as often as asked" in text
+    assert "keeps stress in" in text
+    assert "Better by" not in text
+    assert any(finding.topic == "constraints" for finding in report.search.findings)

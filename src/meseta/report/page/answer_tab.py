@@ -1,6 +1,7 @@
 """The first tab: the robust and the nominal optimum, their values, and the values in use."""
 
 from meseta.optimizer.record import Kept, Recommendation
+from meseta.optimizer.record import percent as share
 from meseta.report.page.chart import plot
 from meseta.report.page.figures_outcomes import outcomes_figure
 from meseta.report.page.html_table import remark, table
@@ -76,7 +77,7 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
             percent(answer.nominal.beyond),
         ),
     ]
-    if by is None:
+    if by is None and not robust.kept:  # what keeps its constraints is not compared by its value
         gain, price = answer.gain, answer.price
         rows.append(
             ("Better by", _by(gain, "robust value", terms), _by(price, "nominal value", terms))
@@ -100,8 +101,8 @@ def _constraint_table(answer: Answer) -> Markup:
     rows.append(
         (
             together("All of them", remark("probability that they are kept as often as asked")),
-            percent(answer.robust.sure),
-            percent(answer.nominal.sure),
+            share(answer.robust.sure),
+            share(answer.nominal.sure),
         )
     )
     caption = "How often constraints are kept in use, with 95 % intervals"
@@ -109,15 +110,15 @@ def _constraint_table(answer: Answer) -> Markup:
 
 
 def _asked(kept: Kept) -> str:
-    return percent(kept.constraint.probability)
+    return share(kept.constraint.probability)
 
 
 def _kept(kept: Kept) -> Markup:
     if kept.share is None:
         return together("not known", remark("no value of it yet"))
     low, high = kept.interval
-    enough = f"as often as asked: sure to {percent(kept.sure)}"
-    return together(f"{percent(kept.share)} ({percent(low)} to {percent(high)})", remark(enough))
+    enough = f"as often as asked: sure to {share(kept.sure)}"
+    return together(f"{share(kept.share)} ({share(low)} to {share(high)})", remark(enough))
 
 
 def _cell(belief: Estimate, terms: Terms) -> Markup:

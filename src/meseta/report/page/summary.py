@@ -1,6 +1,7 @@
 """The answer in sentences, for the head of the page and the first tab."""
 
 from meseta.optimizer.comparison import verdict
+from meseta.optimizer.record import percent
 from meseta.report.page.numbers import estimate, setting
 from meseta.report.views.answer import Answer, MeasuredBoth
 from meseta.report.views.estimate import Estimate, robust_value
@@ -19,7 +20,7 @@ def summary(report: Report) -> str:
     if answer.robust.kept:
         return (
             f"{_settings(answer, terms)} In use, the mean of {terms.value} is {value} there "
-            f"(95 % interval). {_verdict(answer)}"
+            f"(95 % interval). {' '.join([_verdict(answer), *_broken(answer)])}"
         )
     if answer.measured is not None:
         return (
@@ -36,7 +37,7 @@ def gain_and_price(answer: Answer, terms: Terms) -> list[str]:
     """What the choice of the robust optimum gains and costs, one paragraph each."""
     measured = [] if answer.measured is None else [_measured(answer.measured, terms)]
     if answer.robust.kept:
-        return [_verdict(answer), *measured]
+        return [_verdict(answer), *_broken(answer), *measured]
     if measured:
         return measured
     gain, price = (estimate(each, terms.unit) for each in (answer.gain, answer.price))
@@ -71,6 +72,19 @@ def _measured(by: MeasuredBoth, terms: Terms) -> str:
 
 def _verdict(answer: Answer) -> str:
     return f"{verdict(answer.robust.sure, answer.robust.feasible)}."
+
+
+def _broken(answer: Answer) -> list[str]:
+    """What the nominal optimum breaks most often, where that is more often than asked."""
+    known = {n: k for n, k in answer.nominal.kept.items() if k.share is not None}
+    short = {n: k.constraint.probability - (k.share or 0.0) for n, k in known.items()}
+    worst = max(short, key=lambda name: short[name], default=None)
+    if worst is None or short[worst] <= 0:
+        return []
+    return [
+        f"The nominal optimum, which ignores the noise, keeps {worst} in "
+        f"{percent(known[worst].share or 0.0)} of the cases only."
+    ]
 
 
 def counts(report: Report) -> str:
