@@ -268,8 +268,14 @@ def _step(
             value = {optimizer.outcomes.objective: found.value, **found.others}
         error = (found.wrong or "f returned None") if found.value is None else None
         optimizer.tell(told, value, error=error, trial=number)
-        if found.wrong:
+        if found.wrong and found.value is None:
             return _warned(first_error, params, found.wrong, EvaluationFailed(found.wrong))
+        if found.wrong:  # Python shows each sentence once
+            warnings.warn(
+                f"an outcome is left out, the others count: {found.wrong}",
+                RuntimeWarning,
+                stacklevel=4,
+            )
     except _Missing as error:  # nor will f say so the next time: the budget is not spent on it
         raise TypeError(str(error)) from None
     except (Exception, SystemExit) as error:

@@ -605,3 +605,31 @@ def test_suggestions_are_allowed_once_parameters_are_known():
         assert all(t.params["x"] + t.params["y"] <= 1 + 1e-9 for t in study.trials[1:])
         best = recommend(study, noise=NOISE, allowed=allowed).params
         assert best["x"] + best["y"] <= 1 + 1e-9
+
+
+@pytest.mark.skipif(not hasattr(optuna.trial.Trial, "set_constraint"), reason="Optuna 5 has names")
+@pytest.mark.parametrize("name", ["value", "x", "state", "x<=0.6", "7"])
+def test_names_of_constraints_that_are_taken(name):
+    """They cannot be changed any more, so other names are found for them."""
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.RandomSampler(0))
+
+    def objective(trial):
+        x = trial.suggest_float("x", 0.0, 1.0)
+        trial.set_constraint(name, x - 0.6)
+        return x
+
+    study.optimize(objective, n_trials=8)
+    answer = recommend(study, noise=NOISE)
+    assert answer.params["x"] == pytest.approx(LIMIT, abs=0.02)
+    with pytest.raises(ValueError, match="which is also the name of what is optimised"):
+        recommend(study, noise=NOISE, objective=next(iter(answer.kept)))
+
+
+def test_outcomes_count_also_where_the_value_is_no_number():
+    study = optuna.create_study(direction="maximize")
+    for x in (0.05, 0.2, 0.45):
+        add(study, {"x": x}, x, user_attrs={OUTCOMES: {"stress": x}})
+    for x in (0.6, 0.8, 0.95):
+        add(study, {"x": x}, math.inf, user_attrs={OUTCOMES: {"stress": x}})
+    answer = recommend(study, noise=NOISE, constraints={"stress": meseta.AtMost(0.6)})
+    assert answer.kept["stress"].counted.values == 6

@@ -12,9 +12,9 @@ from meseta.measures.constraints import Margin
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: meseta.AtMost(1.0, probability=1.0), "less than 1, got 1.0; write 0.9999"),
+        (lambda: meseta.AtMost(1.0, probability=1.0), "from 0.5 to 0.99999, got 1.0; write 0.9999"),
         (lambda: meseta.AtMost(1.0, probability=95), "write 0.95 for 95 %"),
-        (lambda: meseta.AtLeast(1.0, probability=0.2), "at least 0.5"),
+        (lambda: meseta.AtLeast(1.0, probability=0.2), "from 0.5 to 0.99999"),
         (lambda: meseta.AtLeast("low"), "the limit of AtLeast must be a number, got 'low'"),
         (lambda: meseta.AtMost(math.nan), "must be finite"),
         (lambda: meseta.Between(2.0, 1.0), "must run from low to high"),

@@ -90,7 +90,7 @@ def test_without_any_value_of_an_outcome_nothing_is_known_of_it():
     best = made.recommend()
     assert best.kept["stress"].share is None
     assert not best.feasible
-    assert "not known" in str(best.kept["stress"])
+    assert "not known yet, by 0 values" in str(best.kept["stress"])
     made.ask()
     with pytest.raises(RuntimeError, match="no value of 'stress' yet"):
         made.outcome("stress")
@@ -136,7 +136,8 @@ def test_what_cannot_be_an_outcome_is_refused_and_nothing_is_stored(value, words
         ({"constraints": [meseta.AtMost(1)]}, "constraints must be a dict"),
         ({"constraints": {"a": meseta.AtMost(1)}}, "an outcome cannot be named 'a'"),
         ({"constraints": {"executed": meseta.AtMost(1)}}, "cannot be named 'executed'"),
-        ({"constraints": {"x=y": meseta.AtMost(1)}}, "without '='"),
+        ({"constraints": {" x": meseta.AtMost(1)}}, "must be a name such as 'stress', got ' x'"),
+        ({"objective": "a"}, "objective is 'a', which is a parameter"),
         ({"constraints": STRESS, "method": "nes-ep"}, "the method 'nes-ep' knows of one outcome"),
         (
             {"constraints": {"cost": meseta.AtMost(-1)}, "possible": (0, math.inf)},
@@ -238,7 +239,10 @@ def test_a_whole_run_with_loud_objects():
             budget=12,
             progress=False,
         )
-    assert any("'stress' of the result of f must be a number" in str(w.message) for w in caught)
+    said = [str(each.message) for each in caught]
+    left_out = "an outcome is left out, the others count: 'stress' of the result of f must be"
+    assert any(each.startswith(left_out) for each in said)
+    assert any("an evaluation of f failed" in each for each in said)
     trials = result.trials
     assert [t.state for t in trials].count("failed") == 2
     assert trials[2].outcomes == trials[3].outcomes == {}
@@ -263,3 +267,89 @@ def test_a_constraint_on_an_outcome_that_never_comes(answer):
     with pytest.raises(TypeError, match="there is a constraint on 'stress', so that f must return"):
         meseta.minimize(f, SPACE, objective="cost", constraints=STRESS, budget=5, progress=False)
     assert len(calls) == 1
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1e6])
+@pytest.mark.parametrize("num", [1, 2, 3])
+def test_a_few_equal_values_say_nothing_in_any_unit(unit, num):
+    made = optimizer(constraints={"stress": meseta.AtMost(250 * unit, 0.99)})
+    for number, params in enumerate(made.ask(6)):
+        stress = 231 * unit if number < num else None
+        made.tell(params, {"cost": params["a"], "stress": stress})
+    best = made.recommend()
+    assert not best.feasible
+    assert best.kept["stress"].share is None
+
+
+def test_missing_values_are_counted():
+    made = optimizer(num_initial=8)
+    for number in range(8):
+        params = made.ask()
+        made.tell(params, {**cost(params), **({"stress": None} if number > 4 else {})})
+    kept = made.recommend().kept["stress"]
+    assert kept.counted == (5, 8)
+    assert str(kept).endswith("; 5 values in 8 evaluations")
+
+
+def test_the_value_itself_has_the_same_noise_as_a_constraint():
+    limits = {"cost": meseta.AtLeast(0.9)}
+    made = told(8, constraints=limits, outcomes=["stress"], noise_variance=0.04)
+    scale = float(made._fitted_other("cost").posterior.units.y_scale)
+    noise = float(made._fitted_other("cost").core.new_noise_variance) * scale**2
+    assert noise == pytest.approx(0.04)
+
+
+def test_another_seed_draws_anew():
+    made = told(8)
+    made.recommend()
+    other = made.with_trials(made.trials, seed=11)
+    assert (
+        other.recommend() == optimizer(seed=11, num_initial=8).with_trials(made.trials).recommend()
+    )
+
+
+@pytest.mark.parametrize("probability", [0.99, 0.9999, 0.99999])
+@pytest.mark.parametrize(
+    ("law", "std"),
+    [
+        (meseta.Normal(covariance=[[0.0025, 0.002], [0.002, 0.0025]]), 0.009**0.5),
+        (meseta.Shared(meseta.Normal(0.05)), 0.1),
+        (meseta.Normal([0.05, 0.03]), 0.0034**0.5),
+    ],
+    ids=["joint", "shared", "own"],
+)
+def test_small_tails_of_all_laws(probability, law, std):
+    """The sum of both is to stay below 1: by the normal distribution."""
+    made = meseta.Optimizer(
+        SPACE,
+        noise={("a", "b"): law},
+        kernel="se",
+        constraints={"sum": meseta.AtMost(1.0, probability)},
+    )
+    for params in made.ask(15):
+        total = params["a"] + params["b"]
+        made.tell(params, {"value": total, "sum": total})
+    best = made.recommend()
+    beyond = 0.5 * math.erfc((1 - sum(best.params.values())) / std / 2**0.5)
+    assert best.feasible
+    assert beyond <= 1.05 * (1 - probability)
+    assert beyond >= 0.7 * (1 - probability)
+    low, high = best.kept["sum"].interval
+    assert 1 - high - 1e-9 <= beyond <= 1 - low + 1e-9
+
+
+def test_what_draws_cannot_tell_is_not_sure():
+    """A cloud of points has no tail that could be drawn more often."""
+    cloud = np.random.default_rng(0).normal(0, 0.02, size=(500, 2)).tolist()
+    made = meseta.Optimizer(
+        SPACE,
+        noise={("a", "b"): meseta.Empirical(cloud)},
+        kernel="se",
+        constraints={"sum": meseta.AtMost(1.0, 0.99999)},
+    )
+    for params in made.ask(12):
+        total = params["a"] + params["b"]
+        made.tell(params, {"value": total, "sum": total})
+    best = made.recommend()
+    assert best.kept["sum"].sure <= 0.5
+    assert best.kept["sum"].interval[0] < 0.9999

@@ -67,7 +67,7 @@ def test_a_file_says_its_constraints(folder):
         (("at_most = 1.0", "at_most = 1.0\nat_least = 2.0"), "must run from low to high"),
         (("[constraints.stress]", "[constraints.x]"), "as is a parameter"),
         (("[constraints.stress]", "[constraints.trial]"), "a column of that name"),
-        (("[constraints.stress]", '[constraints."a=b"]'), "without '='"),
+        (("[constraints.stress]", '[constraints." a"]'), "must have a name such as 'stress'"),
         (('kernel = "se"', 'method = "nes-ep"'), "knows of one outcome only"),
         (('kernel = "se"', 'allowed = "y <= 1"'), "there is no number 'y'"),
         (('kernel = "se"', 'allowed = "x = 1"'), "must be an inequality"),
@@ -129,7 +129,7 @@ def test_tables_have_a_column_for_each_outcome(folder):
     table = typed("ask", "press.toml", "-n", "3", "--csv").output
     assert table.splitlines()[0] == "trial,x,value,stress,mass"
     header, *filled = [line.rstrip(",") for line in table.splitlines()]
-    cells = ("0.5,0.8,1", "0.6,,", "0.7,failed,3")
+    cells = ("0.5,0.8,1", "0.6,failed,", "0.7,failed,3")
     lines = [f"{line},{each}" for line, each in zip(filled, cells, strict=True)]
     told = "\n".join([header, *lines])
     (folder / "told.csv").write_text(told)
@@ -143,7 +143,32 @@ def test_tables_have_a_column_for_each_outcome(folder):
     assert "3 rows had been told before" in again.stderr
     (folder / "told.csv").write_text(told.replace("0.5,0.8,1", "0.5,0.9,1"))
     refused = typed("tell", "press.toml", "--csv", "told.csv", code=2)
-    assert "already has the value" in refused.stderr
+    assert "already has the value 0.5, stress = 0.8, mass = 1.0" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("0,0.7,", "trial 0 has no 'stress', which has a constraint"),
+        ("0,,0.44", "trial 0 has no 'strength'; give one, or say --failed REASON"),
+        ("0,0.7,nan", "say failed in its place if it is not known"),
+    ],
+)
+def test_a_row_that_lacks_an_outcome_is_refused_as_on_the_command_line(folder, row, message):
+    press(folder)
+    typed("ask", "press.toml")
+    (folder / "told.csv").write_text(f"trial,value,stress\n{row}\n")
+    assert message in typed("tell", "press.toml", "--csv", "told.csv", code=2).stderr
+
+
+def test_outcomes_that_the_file_does_not_name_any_more_are_told_about(folder):
+    press(folder)
+    typed("ask", "press.toml", "-n", "3")
+    for number in range(3):
+        typed("tell", "press.toml", number, f"0.{number}", "stress=0.5")
+    press(folder, PRESS.replace("[constraints.stress]", "[constraints.sigma]"))
+    shown = typed("recommend", "press.toml").output
+    assert "3 trials have an outcome 'stress', which is neither named nor constrained" in shown
 
 
 def test_an_export_is_imported_as_it_was(folder):
@@ -224,6 +249,17 @@ def test_an_outcome_that_is_text_is_left_out_and_told_about(folder):
         assert trial.value == trial.params["x"]
         assert trial.user_attrs[OUTCOMES] == {"mass": 1.0}
         assert "'stress' of the result of model:f must be a number" in trial.user_attrs[ERROR]
+    assert "trial 0 lacks an outcome: 'stress' of" in typed("status", "press.toml").output
+    rows = list(csv.DictReader(io.StringIO(typed("status", "press.toml", "--csv").output)))
+    assert [row["failed"] for row in rows] == ["", ""]
+
+
+def test_a_function_of_an_older_study_may_return_its_value_twice(folder):
+    (folder / "model.py").write_text('def f(p):\n    return {"value": p["x"], "strength": 1}\n')
+    old = PRESS.replace("[constraints.stress]\nat_most = 1.0\nprobability = 0.9\n", "")
+    press(folder, old + '[objective]\npython = "model:f"\n')
+    typed("run", "press.toml", "--trials", "2", "--quiet")
+    assert all(trial.value == trial.params["x"] for trial in trials())
 
 
 def test_rules_of_a_file_are_kept(folder):

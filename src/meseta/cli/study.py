@@ -115,8 +115,9 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
     _echo(show.progress_line(ledger.file, now))
     _echo(show.trial_table(ledger.file, rows), nl=False)
     for row in rows:
-        if row["state"] == "failed" and row["error"]:
-            _echo(f"trial {row['trial']} failed: {row['error'].splitlines()[0]}")
+        if row["error"]:
+            what = "failed" if row["state"] == "failed" else "lacks an outcome"
+            _echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
 
 
 def _export(path: Path, csv: bool) -> None:

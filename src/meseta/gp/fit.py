@@ -118,6 +118,7 @@ def fit_surrogates(
     kernel: KernelName = "auto",
     prior: Prior = "default",
     noise_variance: float | None = None,
+    scale: float | None = None,
 ) -> Fit:
     """Gaussian processes with their hyper-parameters at their MAP values.
 
@@ -134,6 +135,7 @@ def fit_surrogates(
         prior: "default" (weak, scaled with the dimension), or "paper": LogNormal(log sd, 0.07)
             around the input noise's standard deviation, as in the paper's published runs.
         noise_variance: The variance of the observations, raw; None: inferred.
+        scale: How large a difference counts, raw, for values that are all the same; None: 1.
     """
     check_data(X, y)
     if kernel not in get_args(KernelName):
@@ -144,7 +146,7 @@ def fit_surrogates(
             f"noise_variance must be finite and not negative, got {noise_variance}; "
             "leave it out to have it inferred"
         )
-    units = _units(y.detach().double(), bounds)
+    units = _units(y.detach().double(), bounds, 1.0 if scale is None else scale)
     Z, t = units.x_to_model(X.detach().double()), units.y_to_model(y.detach().double())
     given = None if noise_variance is None else noise_variance / float(units.y_scale) ** 2
     messages = []
@@ -307,12 +309,12 @@ def _climb(posterior: LogPosterior, start: Theta) -> _Reached:
     return _Reached(theta, -float(result.fun), slope, int(result.nfev))
 
 
-def _units(y: Float[Tensor, " n"], bounds: Float[Tensor, "2 d"]) -> Units:
-    """Inputs as shares of the box, values with mean 0 and variance 1."""
+def _units(y: Float[Tensor, " n"], bounds: Float[Tensor, "2 d"], constant: float) -> Units:
+    """Inputs as shares of the box, values with mean 0 and variance 1; `constant` ones by that."""
     # below this the spread of y is rounding, and y counts as constant
     rounding = max(1e-14 * float(y.abs().max()), 1e-300)
     spread = y.std() if len(y) > 1 else y.new_zeros(())
-    scale = spread if spread >= rounding else torch.ones_like(spread)
+    scale = spread if spread >= rounding else torch.full_like(spread, constant)
     return Units(bounds[0], bounds[1] - bounds[0], y.mean(), scale)
 
 

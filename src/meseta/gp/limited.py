@@ -27,6 +27,7 @@ POINTS = 2**16  # places of f that are evaluated at a time
 # Paths of an outcome, their features, and draws of the noise, where a design is assessed; and draws
 # for the mean of f there.
 ASSESSED, MANY = (128, 500, 2048), 2**14
+UNRESOLVED = 0.5  # the surest that anything is of which draws cannot tell
 
 
 class LimitedOutcome(NamedTuple):
@@ -100,6 +101,7 @@ class Assessed:
     std: float
     share: float  # of the noise with which the limits are kept, on average
     interval: tuple[float, float]  # of that, 95 %
+    sure: float  # the probability that the margin is not negative
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +121,27 @@ class Assessment:
         whole, portions = margins[0], margins[1:].mean(-1)
         std = (whole.var() + portions.var() / len(portions)).sqrt()
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
-        low, high = shares.quantile(ends).clamp(0, 1).tolist()
-        share = float(shares.mean().clamp(0, 1))
-        return Assessed(float(whole.mean()), float(std), share, (low, high))
+        low, high = shares.quantile(ends).tolist()
+        share, off = float(shares.mean().clamp(0, 1)), self._left_open(many)
+        between = max(0.0, min(low - off, share)), min(1.0, max(high + off, share))
+        passed = (float((whole >= 0).double().sum()) + 0.5) / (len(whole) + 1)
+        sure = float(torch.special.ndtr(whole.mean() / std.clamp_min(1e-300)))
+        if passed < len(whole) / (len(whole) + 1):  # margins may be skewed
+            sure = min(sure, passed)
+        if off > self.margin.share:  # so small a share cannot be told by these draws
+            sure = min(sure, UNRESOLVED)
+        return Assessed(float(whole.mean()), float(std), share, between, sure)
+
+    def _left_open(self, many: Places) -> float:
+        """By how much a share may be off because of the draws, where the mean of f is known."""
+        values = in_blocks(self.parts[0].posterior.mean_f, many.z[0], len(self.parts[0].X))
+        weights = many.weights[0]
+        fails = 1 - (self.margin.worst(values) >= 0).double()
+        off = 2 * float((weights * (fails - weights @ fails)).norm())
+        if fails.sum() >= 3:
+            return off
+        nearest = self.margin.worst(values).sort().indices[:NEXT]
+        return off + 3 * float(weights[nearest].mean())  # the rule of three
 
     def _of(
         self, part: Measured, x: Float[Tensor, " d"], many: Places

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 else:  # at run time they are read by hand, so that a mistake is named
     Number = object
 
-PROBABILITY = 0.95
+PROBABILITY, MOST = 0.95, 0.99999
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,11 @@ class Constraint:
         """By how much (value - offset) / scale keeps the limits."""
         low, high = (self.low - offset) / scale, (self.high - offset) / scale
         return Margin(low, high, 1 - self.probability)
+
+    def distance(self, value: float) -> float | None:
+        """From a value to the nearer limit; None: it lies on it."""
+        each = [abs(value - end) for end in (self.low, self.high) if math.isfinite(end)]
+        return min(each) or None
 
     def check_possible(self, name: str, possible: tuple[float, float] = EVERY) -> None:
         """Refuse limits that no value can keep."""
@@ -104,22 +109,23 @@ class Margin(Measure):
         return False
 
     def of(self, values: Values, weights: Weights) -> Rho:
-        return Quantile(self.share).of(self._kept_by(values), weights)
+        return Quantile(self.share).of(self.worst(values), weights)
 
     def exactly(self, values: Values, weights: Weights) -> Rho:
-        return Quantile(self.share).exactly(self._kept_by(values), weights)
+        return Quantile(self.share).exactly(self.worst(values), weights)
 
     def kept(self, values: Values, weights: Weights) -> Rho:
         """The share of the values that keep the limits."""
-        return (weights * (self._kept_by(values) >= 0)).sum(-1)
+        return (weights * (self.worst(values) >= 0)).sum(-1)
 
     def nominal(self, mean: Rho, variance: Rho) -> Rho:
-        return self._kept_by(mean)
+        return self.worst(mean)
 
     def in_words(self) -> str:
         return f"margin that {100 * (1 - self.share):g} % keep"
 
-    def _kept_by(self, values: Values) -> Values:
+    def worst(self, values: Values) -> Values:
+        """By how much each value keeps the nearer limit."""
         if math.isinf(self.low):
             return self.high - values
         if math.isinf(self.high):
@@ -129,12 +135,11 @@ class Margin(Measure):
 
 def _read_probability(name: str, probability: object) -> float:
     number = read_number(f"the probability of {name}", probability, "such as 0.99")
-    if not 0.5 <= number < 1:
-        hint = "; write 0.9999 for almost always" if number == 1 else ""
+    if not 0.5 <= number <= MOST:
+        hint = "; write 0.9999 for almost always" if MOST < number <= 1 else ""
         if 1 < number <= 100:
             hint = f"; write {number / 100:g} for {number:g} %"
         raise ValueError(
-            f"the probability of {name} must be at least 0.5 and less than 1, got {probability!r}"
-            f"{hint}"
+            f"the probability of {name} must be from 0.5 to {MOST}, got {probability!r}{hint}"
         )
     return number

@@ -9,9 +9,10 @@ from torch import Tensor
 from torch.quasirandom import SobolEngine
 
 from meseta.noise.joint import own_and_shared
-from meseta.noise.law import NoiseLaw, OneDimensional
+from meseta.noise.law import NoiseLaw, OneDimensional, symmetric_root
 from meseta.noise.normal import Normal
 from meseta.noise.placed import Placed
+from meseta.noise.shared import Shared
 from meseta.noise.substitution import Substituted
 
 BISECTIONS = 60
@@ -73,24 +74,27 @@ class Draws:
 
 
 def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator, tail: float = 0.5) -> Draws:
-    """Quasi-random for what moves one parameter, random for what moves several.
+    """Quasi-random for what has causes of known laws, random for clouds of points and choices.
 
     The smaller the `tail` that matters, the more of the draws are far out, and the less each of
     these counts (importance sampling).
     """
     marginals, shared = own_and_shared(law.in_dimension(d), d)
+    causes = [_num_causes(part) for _, part in shared]
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
-    unit = SobolEngine(d, scramble=True, seed=seed).draw(num, dtype=torch.double)
-    moved = torch.tensor([float(each.covariance_matrix) > 0 for each in marginals])
-    unit = unit.clamp(ROUNDED, 1 - ROUNDED)
+    engine = SobolEngine(d + sum(causes), scramble=True, seed=seed)
+    unit = engine.draw(num, dtype=torch.double).clamp(ROUNDED, 1 - ROUNDED)
+    still = [i for i, each in enumerate(marginals) if not float(each.covariance_matrix) > 0]
+    moved = torch.ones(unit.shape[1], dtype=torch.bool)
+    moved[still] = False
     unit[:, moved], counts = _further_out(unit[:, moved], tail)
-    own = [quantile(_of_one(each), u) for each, u in zip(marginals, unit.T, strict=True)]
-    return Draws(
-        torch.stack(own, dim=-1),
-        counts,
-        tuple(marginals),
-        tuple((dims, part, _drawn(part, num, generator)) for dims, part in shared),
-    )
+    own = [quantile(_of_one(each), u) for each, u in zip(marginals, unit.T[:d], strict=True)]
+    drawn = [
+        _caused(part, each) if each.shape[1] else _drawn(part, num, generator)
+        for (_, part), each in zip(shared, unit[:, d:].split(causes, dim=1), strict=True)
+    ]
+    parts = [(dims, part, xi) for (dims, part), xi in zip(shared, drawn, strict=True)]
+    return Draws(torch.stack(own, dim=-1), counts, tuple(marginals), tuple(parts))
 
 
 def draw_extremes(
@@ -204,6 +208,21 @@ def _of_one(law: NoiseLaw) -> OneDimensional:
     inner = law.law if isinstance(law, Placed) else law
     assert isinstance(inner, OneDimensional)
     return inner
+
+
+def _num_causes(law: NoiseLaw) -> int:
+    """The independent numbers behind a law of several parameters; 0: it can only be sampled."""
+    if isinstance(law, Normal):
+        return len(law.mean)
+    return 1 if isinstance(law, Shared) else 0
+
+
+def _caused(law: NoiseLaw, unit: Float[Tensor, "m k"]) -> Float[Tensor, "m d"]:
+    """xi from numbers between 0 and 1."""
+    if isinstance(law, Shared):
+        s = quantile(_of_one(law.law), unit[:, 0])
+        return s[:, None] * torch.tensor(law.loads or (1.0,), dtype=torch.double)
+    return law.mean + torch.special.ndtri(unit) @ symmetric_root(law.covariance_matrix).T
 
 
 def _drawn(law: NoiseLaw, num: int, generator: torch.Generator) -> Tensor:

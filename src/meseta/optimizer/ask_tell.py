@@ -27,7 +27,7 @@ from meseta.optimizer.beyond import (
     share_beyond,
     unexplored,
 )
-from meseta.optimizer.constrained import constrained_nominal, constrained_optimum, kept_at
+from meseta.optimizer.constrained import constrained_nominal, constrained_optimum, kept_at, tells
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import check_names, history
@@ -39,7 +39,15 @@ from meseta.optimizer.recommend import (
     robust_optimum,
     value_of_measure,
 )
-from meseta.optimizer.record import Kept, Origin, Recommendation, Record, Test, Trial
+from meseta.optimizer.record import (
+    Counted,
+    Kept,
+    Origin,
+    Recommendation,
+    Record,
+    Test,
+    Trial,
+)
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
 from meseta.optimizer.settings import Direction, OptimizerKeywords, Settings, read_settings
@@ -87,7 +95,9 @@ class Optimizer:
         chosen = read_settings(settings, keywords, OptimizerKeywords)
         self.settings = chosen
         named = space if isinstance(space, Space) else Space(space)
-        self.space = named.restricted(chosen.allowed)
+        variables = read_environment(chosen.noise, named)
+        design = [name for name in named.names if name not in variables]
+        self.space = named.restricted(chosen.allowed, design)
         self.noise = read_noise(chosen.noise, self.space, chosen.edge)
         self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
         self.options = methods.checked_options(chosen.method, chosen.options)
@@ -182,21 +192,32 @@ class Optimizer:
     def _fitted_other(self, name: str) -> Fitted | None:
         """The model of another outcome; None: it has no value yet."""
         if name not in self._others:
-            if name == self.outcomes.objective:
-                known = [(trial, trial.value) for trial in self._record.complete]
-            else:
-                trials = self._record.trials
-                known = [(trial, trial.outcomes.get(name)) for trial in trials]
-            told = [(trial, value) for trial, value in known if value is not None]
+            told = self._values_of(name)
             if not told:
                 return None
             values = torch.tensor([value for _, value in told], dtype=torch.double)
             rows = self._points(tuple(trial for trial, _ in told))
-            self._others[name] = self._fit(rows, values, None)
+            own = name == self.outcomes.objective
+            noise = self.settings.noise_variance if own else None
+            limits = dict(self.outcomes.constraints).get(name)
+            scale = None if limits is None else limits.distance(float(values[0]))
+            self._others[name] = self._fit(rows, values, noise, scale)
         return self._others[name]
 
+    def _values_of(self, name: str) -> list[tuple[Trial, float]]:
+        """The trials that have a value of an outcome, with that value."""
+        if name == self.outcomes.objective:
+            known = [(trial, trial.value) for trial in self._record.complete]
+        else:
+            known = [(trial, trial.outcomes.get(name)) for trial in self._record.trials]
+        return [(trial, value) for trial, value in known if value is not None]
+
     def _fit(
-        self, rows: Float[Tensor, "n d"], values: Float[Tensor, " n"], noise: float | None
+        self,
+        rows: Float[Tensor, "n d"],
+        values: Float[Tensor, " n"],
+        noise: float | None,
+        scale: float | None = None,
     ) -> Fitted:
         law = self.law
         fit = fit_surrogates(
@@ -207,6 +228,7 @@ class Optimizer:
             kernel=self.settings.kernel,
             prior=self.settings.prior,
             noise_variance=noise,
+            scale=scale,
         )
         return Fitted(self.space, law, fit)
 
@@ -298,6 +320,7 @@ class Optimizer:
         other.info = None
         other._rows, other._block = Rows(self.space), None
         if seed is not None:
+            other._assessed, other._optimum = {}, None  # which are drawn by the seed
             other.seed = read_count("seed", seed, least=0, most=SEEDS)
         return other
 
@@ -442,14 +465,15 @@ class Optimizer:
 
     def _found_optimum(self) -> Float[Tensor, " d"]:
         mixture, cube, held = self.fitted.mixture, self.space.cube, self.environments.typical()
-        measure, limits = self._measure_in_model(), list(self._limits().values())
-        if limits:
+        measure, known = self._measure_in_model(), self._assessments()
+        if known:
             value = (
                 belief_of(mixture, self.method, self.options)
                 if measure is None
                 else mean_of_measure(mixture, measure, seed=self.seed)
             )
-            assessed = list(self._assessments().values())
+            limits = [limit for name, limit in self._limits().items() if name in known]
+            assessed = list(known.values())
             return constrained_optimum(
                 mixture, value, limits, assessed, cube, seed=self.seed, held=held
             )
@@ -589,14 +613,18 @@ class Optimizer:
         """How a row of the unit cube keeps the constraints."""
         known = self._assessments()
         return {
-            name: kept_at(constraint, known.get(name), x)
+            name: kept_at(constraint, known.get(name), x, self._counted(name))
             for name, constraint in self.outcomes.constraints
         }
+
+    def _counted(self, name: str) -> Counted:
+        """The values of an outcome, and the evaluations that gave anything."""
+        return Counted(len(self._values_of(name)), len(self._record.informative))
 
     def _assessments(self) -> dict[str, Assessment]:
         """What tells how designs keep the constraints, for outcomes that have values."""
         for name, limit in self._limits().items():
-            if name not in self._assessed:
+            if name not in self._assessed and tells([v for _, v in self._values_of(name)]):
                 generator = torch.Generator().manual_seed(self.seed)
                 self._assessed[name] = assessment(limit, generator)
         return self._assessed

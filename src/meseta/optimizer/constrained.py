@@ -14,7 +14,7 @@ from meseta.gp.within_limits import climb_within, maximize_within
 from meseta.measures import Measure
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.recommend import nominal_value
-from meseta.optimizer.record import SURE, Kept
+from meseta.optimizer.record import SURE, Counted, Kept
 from meseta.space.domain import Domain, Held
 
 # Draws of the noise where designs are compared, and for a quick look.
@@ -22,6 +22,9 @@ CLIMBED, QUICK = 512, 64
 ROUNDS = 4  # of assessing the best design, and moving the limits by what it shows
 CLOSE = 0.01  # of the spread of an outcome: a limit that is kept by less need not be moved
 BISECTIONS = 5  # on the way to a design that surely keeps the limits
+# Values of an outcome from which on its model can say how sure it is; more, if they are all equal:
+# then the data do not say what is much.
+FEWEST, FEWEST_EQUAL = 3, 10
 UNLIKELY = 1e-3  # probability below which designs are compared by how far they are off
 # A climb aims a little higher than what is asked for.
 AIMED = SURE + 0.2 * (1 - SURE)
@@ -132,18 +135,24 @@ def constrained_nominal(
     return put(domain.snap(found.x))
 
 
-def kept_at(constraint: Constraint, assessment: Assessment | None, x: Float[Tensor, " d"]) -> Kept:
-    """How a design keeps a constraint; without any value of the outcome nothing is known."""
+def tells(values: Sequence[float]) -> bool:
+    """Whether values of an outcome are enough for its model to say how sure it is."""
+    return len(values) >= (FEWEST if len(set(values)) > 1 else FEWEST_EQUAL)
+
+
+def kept_at(
+    constraint: Constraint, assessment: Assessment | None, x: Float[Tensor, " d"], values: Counted
+) -> Kept:
+    """How a design keeps a constraint; by a few values of the outcome nothing is known."""
     if assessment is None:
-        return Kept(constraint, None, (0.0, 1.0), 0.0)
+        return Kept(constraint, None, (0.0, 1.0), 0.0, values)
     found = assessment.at(x)
-    return Kept(constraint, found.share, found.interval, sure_of([found]))
+    return Kept(constraint, found.share, found.interval, found.sure, values)
 
 
 def sure_of(assessed: Sequence[Assessed]) -> float:
     """The probability that all limits are kept as often as is asked for."""
-    scores = torch.tensor([a.mean / max(a.std, 1e-300) for a in assessed], dtype=torch.double)
-    return float(torch.special.ndtr(scores).prod())
+    return math.prod(each.sure for each in assessed)
 
 
 def _moments_of_f(mixture: Mixture, x: Tensor) -> tuple[Tensor, Tensor]:

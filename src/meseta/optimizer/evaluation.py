@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from meseta.boundary import cut, read_number, read_value, shown, unknown
-from meseta.optimizer.outcomes import EXECUTED, Outcomes
+from meseta.optimizer.outcomes import EXECUTED, VALUE, Outcomes
 
 T = TypeVar("T")
 ONE = Outcomes()  # the value alone
@@ -71,7 +71,7 @@ def read_evaluation(
 
 
 def _value(result: Mapping[Any, Any], what: str, outcomes: Outcomes, key: str | None) -> float:
-    found = key if key in result else _attempt(lambda: outcomes.key_of(result))
+    found = next((k for k in (key, VALUE, outcomes.objective) if k in result), None)
     if found is None:
         wanted = key or outcomes.objective
         known = [cut(str(name), LONGEST) for name in list(result)[:MOST_KEYS]]

@@ -108,7 +108,7 @@ def _read_constraints(constraints: object) -> tuple[tuple[str, "Constraint"], ..
 
 
 def _check_name(what: str, name: object) -> None:
-    if not isinstance(name, str) or not name.strip() or "=" in name:
-        raise TypeError(f"{what} must be a name such as 'stress', without '=', got {shown(name)}")
+    if not isinstance(name, str) or not name or name != name.strip():
+        raise TypeError(f"{what} must be a name such as 'stress', got {shown(name)}")
     if name == EXECUTED:
         raise ValueError(f"{what} cannot be named {EXECUTED!r}, which says what was carried out")

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from meseta.boundary import EVERY
 from meseta.space.parameter import Design
@@ -58,23 +58,39 @@ class Test:
 SURE = 0.95  # the probability from which on a design counts as one that keeps its constraints
 
 
+class Counted(NamedTuple):
+    """How many values of an outcome there are, in how many evaluations."""
+
+    values: int
+    evaluations: int
+
+
 @dataclass(frozen=True)
 class Kept:
     """How a design keeps a constraint in use."""
 
     constraint: "Constraint"
-    share: float | None  # of what it becomes in use that keeps the limits; None: no value yet
+    share: float | None  # of what it becomes in use that keeps the limits; None: too few values
     interval: tuple[float, float]  # of that share, 95 %
     sure: float  # the probability that it is as large as was asked for
+    counted: Counted  # the values of the outcome that are behind it
 
     def __str__(self) -> str:
         low, high = self.interval
         if self.share is None:
-            return f"{self.constraint.in_words()}: not known, since there is no value of it yet"
+            known = "1 value" if self.counted.values == 1 else f"{self.counted.values} values"
+            return f"{self.constraint.in_words()}: not known yet, by {known} of it"
         return (
             f"{self.constraint.in_words()}: kept in {percent(self.share)} of the cases "
             f"({percent(low)} to {percent(high)}), asked: {percent(self.constraint.probability)}"
+            f"{self.missing}"
         )
+
+    @property
+    def missing(self) -> str:
+        """That some evaluations have no value of it, for texts; empty: all have."""
+        values, evaluations = self.counted
+        return f"; {values} values in {evaluations} evaluations" if values < evaluations else ""
 
 
 def percent(share: float) -> str:

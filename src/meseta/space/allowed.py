@@ -21,7 +21,7 @@ else:  # at run time they are read by hand, so that a mistake is named
 
 # What rounding may do to the sum of an inequality, relative to its largest term.
 ROUNDING = 1e-9
-_TERM = re.compile(r"\s*([+-]?)\s*(?:(\d[\d.]*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)\s*\*?)?\s*")
+_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?![\d.])")
 EXAMPLE = '"water + 2 * acid <= 1"'
 
 
@@ -57,7 +57,10 @@ def check_rules(rules: Rules) -> tuple[Rule, ...]:
 def read_rule(rule: Rule, numbers: Sequence[str]) -> Callable[["Design"], bool]:
     """A rule as a function of designs; an inequality is one of parameters that are numbers."""
     if isinstance(rule, str):
-        return read_linear(rule, numbers)
+        try:
+            return read_linear(rule, numbers)
+        except ValueError as error:
+            raise ValueError(f"allowed: the rule {rule!r} {error}") from None
 
     def holds(design: "Design") -> bool:
         try:
@@ -81,49 +84,83 @@ def read_linear(text: str, numbers: Sequence[str]) -> Linear:
     """The inequality that a text says."""
     sides = re.split(r"(<=|>=|≤|≥|==|=|<|>)", text)
     if len(sides) != 3:
-        raise ValueError(f"must be one inequality such as {EXAMPLE}, got {text!r}")
+        raise ValueError(f"must be one inequality such as {EXAMPLE}")
     left, sign, right = sides
     if sign in ("=", "=="):
         raise ValueError(
-            f"must be an inequality with <= or >=, got {text!r}; leave out the parameter that "
-            "follows from the others, and say <= for the rest"
+            "must be an inequality with <= or >=; leave out the parameter that follows from the "
+            "others, and say <= for the rest"
         )
     weights: dict[str, float] = {}
     limit = 0.0
     for side, factor in ((left, 1.0), (right, -1.0)):
-        for weight, name in _terms(side, numbers, text):
+        for weight, name in _terms(side, numbers):
             if name is None:
                 limit -= factor * weight
             else:
                 weights[name] = weights.get(name, 0.0) + factor * weight
     if not any(weights.values()):
-        raise ValueError(f"must name a parameter, got {text!r}")
+        raise ValueError("must name a parameter")
     turn = operator.neg if sign in (">=", "≥", ">") else operator.pos
     return Linear(text, tuple((n, turn(w)) for n, w in weights.items()), turn(limit))
 
 
-def _terms(side: str, numbers: Sequence[str], text: str) -> list[tuple[float, str | None]]:
-    """Numbers, names, and numbers times names, with their signs."""
-    longest = sorted(numbers, key=len, reverse=True)
+def _terms(side: str, numbers: Sequence[str]) -> list[tuple[float, str | None]]:
+    """Numbers, names, and products of numbers and a name, with their signs."""
+    tokens = _tokens(side, numbers)
     terms: list[tuple[float, str | None]] = []
+    while tokens:
+        weight, name = 1.0, None
+        if terms and tokens[0] not in ("+", "-"):
+            raise ValueError("must have + or - between its terms")
+        while True:
+            while tokens and tokens[0] in ("+", "-"):
+                weight *= -1.0 if tokens.pop(0) == "-" else 1.0
+            if not tokens or tokens[0] == "*":
+                raise ValueError("has a sign or a * with nothing behind it")
+            factor = tokens.pop(0)
+            if isinstance(factor, float):
+                weight *= factor
+            elif name is not None:
+                raise ValueError("must be linear: two parameters are multiplied")
+            else:
+                name = factor[1:]
+            if tokens and tokens[0] == "*":
+                tokens.pop(0)
+            elif not (tokens and isinstance(factor, float) and _is_name(tokens[0])):
+                break
+        terms.append((weight, name))
+    if not terms:
+        raise ValueError(f"must have something on both sides, such as {EXAMPLE}")
+    return terms
+
+
+def _tokens(side: str, numbers: Sequence[str]) -> list[str | float]:
+    """Signs as they are, numbers as numbers, and names with an apostrophe in front."""
+    longest = sorted(numbers, key=len, reverse=True)
+    tokens: list[str | float] = []
     rest = side.strip()
     while rest:
-        start = _TERM.match(rest)
-        assert start is not None
-        sign, number = start[1], start[2]
-        after = rest[start.end() :]
-        name = next((each for each in longest if _begins(after, each)), None)
-        if name is None and number is None:
-            word = re.split(r"[+\-*<>=\s]", after.strip())[0] or after
+        name = next((each for each in longest if _begins(rest, each)), None)
+        number = _NUMBER.match(rest)
+        if name is not None:
+            tokens.append(f"'{name}")
+            rest = rest[len(name) :]
+        elif rest[0] in "+-*":
+            tokens.append(rest[0])
+            rest = rest[1:]
+        elif number is not None:
+            tokens.append(float(number[0]))
+            rest = rest[number.end() :]
+        else:
+            word = re.split(r"[+\-*<>=\s]", rest)[0] or rest
             raise ValueError(f"has a word that is not known: {unknown('number', word, numbers)}")
-        if terms and not sign:
-            raise ValueError(f"must have + or - between its terms, got {text!r}")
-        weight = float(number or 1.0) * (-1.0 if sign == "-" else 1.0)
-        terms.append((weight, name))
-        rest = (after[len(name) :] if name else after).strip()
-    if not terms:
-        raise ValueError(f"must have something on both sides, such as {EXAMPLE}, got {text!r}")
-    return terms
+        rest = rest.strip()
+    return tokens
+
+
+def _is_name(token: str | float) -> bool:
+    return isinstance(token, str) and token.startswith("'")
 
 
 def _begins(text: str, name: str) -> bool:

@@ -24,9 +24,9 @@ TRIED = 2
 HOPS = 16
 # Neighbours that are evaluated at a time.
 CHUNK = 4096
-# Rows among which allowed ones are known; the most that are tried to find some; and steps to the
-# border.
-KNOWN, MOST_TRIED, BISECTIONS = 4096, 2**18, 20
+# Rows among which allowed ones are known, and those that are brought back where they are few; the
+# share of allowed ones from which on others are left out; and steps to the border.
+KNOWN, SOME, LEAST_SHARE, BISECTIONS = 4096, 256, 0.05, 20
 # Searches along the border, for few ends and for many; points of each for a column; how far off at
 # first, in scales, and how much further or closer after a success or a failure.
 SEARCHES, FEW_ENDS, FEWER_SEARCHES, PER_COLUMN = 40, 16, 10, 8
@@ -73,6 +73,20 @@ class Domain:
     @cached_property
     def known(self) -> Float[Tensor, "k d"]:
         """Some allowed rows all over the box; none of them: none is found."""
+        found, raw = self._hits, replace(self, allowed=None).sobol_sequence(0, KNOWN, 0)
+        if len(found) >= FEW:
+            return found
+        assert self.allowed is not None
+        if not len(found):
+            inner = self.allowed.inner()
+            if inner is None or not self.allowed(inner := self._on_steps(inner[None])).all():
+                return found
+            found = inner
+        return torch.cat([found, self._brought_back(raw[:SOME], found)])
+
+    @cached_property
+    def _hits(self) -> Float[Tensor, "k d"]:
+        """Those of many points that happen to be allowed."""
         raw = replace(self, allowed=None).sobol_sequence(0, KNOWN, 0)
         assert self.allowed is not None
         return raw[self.allowed(raw)]
@@ -91,7 +105,7 @@ class Domain:
         wrong = ~self.allowed(rows)
         if wrong.any():
             rows = rows.clone()
-            rows[wrong] = self._brought_back(rows[wrong])
+            rows[wrong] = self._brought_back(rows[wrong], self.known)
         return rows.view(x.shape)
 
     def _on_steps(self, x: Float[Tensor, "*m d"]) -> Float[Tensor, "*m d"]:
@@ -100,11 +114,13 @@ class Domain:
             x[..., part.columns] = part.values(part.nearest(x[..., part.columns], ends), ends)
         return x
 
-    def _brought_back(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
+    def _brought_back(
+        self, x: Float[Tensor, "m d"], known: Float[Tensor, "k d"]
+    ) -> Float[Tensor, "m d"]:
         """Allowed rows between x and the nearest one that is known, close to the border."""
         assert self.allowed is not None
         width = self.bounds[1] - self.bounds[0]
-        inside = self.known[torch.cdist(x / width, self.known / width).argmin(-1)]
+        inside = known[torch.cdist(x / width, known / width).argmin(-1)]
         share, step = torch.zeros(len(x), 1, dtype=x.dtype), 0.5
         for _ in range(BISECTIONS):
             further = self._on_steps(inside + (share + step) * (x - inside))
@@ -124,17 +140,17 @@ class Domain:
         return x if self.allowed is None else x[self.allowed(x)]
 
     def sifted(self, draw: Callable[[int], Tensor], num: int) -> Float[Tensor, "num d"]:
-        """Allowed ones of rows that `draw` makes so many of as it takes, in their order."""
-        rows = draw(num)
+        """Allowed ones of rows that `draw` makes so many of as it takes, in their order.
+
+        Where few are allowed, these and what the others are brought back to.
+        """
         if self.allowed is None:
-            return rows
+            return draw(num)
+        if len(self._hits) < LEAST_SHARE * KNOWN:
+            return self.snap(draw(num))
         many = num
-        while len(found := self._admitted(rows)) < num and many < MOST_TRIED:
-            many *= 4
-            rows = draw(many)
-        if len(found) < num:
-            assert len(self.known)
-            found = torch.cat([found, self.known.repeat(-(-num // len(self.known)), 1)])
+        while len(found := self._admitted(draw(many))) < num:
+            many = 2 * many + 8
         return found[:num]
 
     def sobol(self, num: int, generator: torch.Generator) -> Float[Tensor, "m d"]:

@@ -1,7 +1,7 @@
 """Named parameters: a dict for users, a row of columns for the mathematics."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,7 @@ from meseta.space.domain import Domain
 from meseta.space.grid import Discrete, Grid, OneOf
 from meseta.space.parameter import Categorical, Int, Parameter, Value, read_range
 from meseta.space.parameter import Design as Design
-from meseta.space.rows_allowed import Allowed
+from meseta.space.rows_allowed import Allowed, inner_point
 
 if TYPE_CHECKING:
     Ranges = Mapping[str, tuple[float, float] | Parameter]
@@ -39,6 +39,7 @@ class Space:
     names: tuple[str, ...]
     parameters: tuple[Parameter, ...]
     rules: tuple[Rule, ...] = ()  # which of the designs are allowed; see `restricted`
+    ruled: tuple[str, ...] = ()  # the parameters that rules are about
 
     def __init__(self, ranges: Ranges) -> None:
         expected = "a space is a dict with one range per parameter, such as {'speed': (4.1, 5.0)}"
@@ -50,11 +51,13 @@ class Space:
         object.__setattr__(self, "names", tuple(ranges))
         object.__setattr__(self, "parameters", read)
         object.__setattr__(self, "rules", ())
+        object.__setattr__(self, "ruled", ())
 
-    def restricted(self, rules: Rules) -> "Space":
+    def restricted(self, rules: Rules, design: Sequence[str] | None = None) -> "Space":
         """With the designs alone that keep all rules; refused where none is found.
 
-        A rule is an inequality such as "water + 2 * acid <= 1", or a function of designs.
+        A rule is an inequality such as "water + 2 * acid <= 1", or a function of designs. `design`
+        are the parameters that it may be about: all, unless some are an environment.
         """
         read = check_rules(rules)
         if not read:
@@ -63,6 +66,7 @@ class Space:
         for name in ("cube", "experiments", "_holds"):
             other.__dict__.pop(name, None)
         object.__setattr__(other, "rules", read)
+        object.__setattr__(other, "ruled", tuple(self.names if design is None else design))
         if not len(other.cube.known):
             raise ValueError(
                 f"no design is allowed by {', '.join(map(shown, read))}: none of some thousand all "
@@ -72,11 +76,13 @@ class Space:
 
     @cached_property
     def _holds(self) -> list[Callable[[Design], bool]]:
-        return [read_rule(rule, list(self.ranges)) for rule in self.rules]
+        numbers = [name for name in self.ranges if name in self.ruled]
+        return [read_rule(rule, numbers) for rule in self.rules]
 
     def allows(self, design: Design) -> bool:
         """Whether a design keeps all rules."""
-        return all(holds(design) for holds in self._holds)
+        ruled = {name: design[name] for name in self.ruled}
+        return all(holds(ruled) for holds in self._holds)
 
     def _allowed(self) -> Allowed | None:
         """The same for rows of the unit cube."""
@@ -93,10 +99,20 @@ class Space:
             return torch.where(log, columns.exp(), columns)
 
         def others_hold(x: Tensor) -> Tensor:
-            designs = [self.to_params(row) for row in self.columns(x)]
+            designs = [
+                {name: value for name, value in self.to_params(row).items() if name in self.ruled}
+                for row in self.columns(x)
+            ]
             return torch.tensor([all(holds(d) for holds in others) for d in designs]).bool()
 
-        return Allowed(values, weights, limits, others_hold if others else None)
+        def inner() -> Tensor | None:
+            if bool((weights[:, log] != 0).any()):
+                return None
+            row = inner_point(weights, limits, self.bounds)
+            low, high = self.bounds
+            return None if row is None else (row - low) / (high - low)
+
+        return Allowed(values, weights, limits, others_hold if others else None, inner)
 
     def _in_columns(self, rule: Linear) -> tuple[Float[Tensor, " d"], float]:
         weights = torch.zeros(self.num_columns, dtype=torch.double)

@@ -42,7 +42,7 @@ class Export:
                 *map(row["params"].get, names),
                 row["value"],
                 *map(row["outcomes"].get, others),
-                row["error"],
+                row["error"] if row["state"] == FAILED else None,
             ]
             for row in rows
         ]

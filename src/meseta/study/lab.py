@@ -135,13 +135,6 @@ def read_outcome(ledger: Ledger, number: int, cells: Cells) -> Outcome:
     """The outcome of a trial as a person tells it, checked; nothing is stored."""
     trials = ledger.trials
     outcome = _read_outcome(ledger, trials, number, cells)
-    for name in ledger.file.constraints:
-        silent = name in ledger.file.outcomes.names and name not in cells.others
-        if silent and (outcome.value is not None or cells.others):
-            raise ValueError(
-                f"trial {number} has no {name!r}, which has a constraint; say {name}=VALUE, or "
-                f"{name}=failed if it is not known"
-            )
     told = told_already(trials, number)
     if told is not None:
         raise ValueError(_told_sentence(trials, number, told))
@@ -354,6 +347,8 @@ def _read_outcome(
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
     read = _read_others(others, f" of trial {number}")
     outcome = Outcome(number, None, {**changed, **observed}, "", read)
+    if value is not None or others:
+        _check_constrained(ledger, others, number)
     if read:
         _check_observed(ledger, executed, number)
     if failed is not None or (value or "").lower() in FAILURE:
@@ -371,16 +366,21 @@ def _read_outcome(
 
 def _read_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
     """Further outcomes that people typed; what failed is not known."""
+    remedy = "say failed in its place if it is not known"
     return {
-        name: _read_told(f"{name!r}{of}", text, EVERY)
+        name: _read_told(f"{name!r}{of}", text, EVERY, remedy)
         for name, text in texts.items()
         if text.lower() not in FAILURE
     }
 
 
-def _read_told(what: str, text: str, possible: tuple[float, float]) -> float:
+NO_VALUE = "an experiment without a value has failed: say --failed REASON, in a file: failed"
+
+
+def _read_told(
+    what: str, text: str, possible: tuple[float, float], remedy: str = NO_VALUE
+) -> float:
     """A value that a person typed."""
-    remedy = "an experiment without a value has failed: say --failed REASON, in a file: failed"
     if text.lower().lstrip("+-\u2212") in NO_NUMBER:
         raise ValueError(f"{what} must be a finite number, got {text!r}; {remedy}")
     return read_value(read_text_number(what, text), what, remedy, possible)
@@ -393,11 +393,11 @@ def _outcome_of(
     if not number.isdecimal():
         raise ValueError(f"the trial must be a number of one that was asked for, got {number!r}")
     value, failed = row.cells.get(column) or None, row.cells.get(FAILED) or None
-    if value is None and failed is None:
-        return None  # not done yet
     texts = {name: row.cells[name] for name in names if row.cells.get(name)}
     further = ledger.file.outcomes.names
     others = {name: row.cells[name] for name in further if row.cells.get(name)}
+    if value is None and failed is None and not others:
+        return None  # not done yet
     return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others))
 
 
@@ -445,6 +445,8 @@ def _told_sentence(trials: Sequence[FrozenTrial], number: int, told: FrozenTrial
     executed = told.user_attrs.get(EXECUTED) or {}
     settings = ", ".join(f"{name} = {value}" for name, value in executed.items())
     carried_out = f", carried out with {settings}" if settings else ""
+    others = told.user_attrs.get(OUTCOMES) or {}
+    carried_out += "".join(f", {name} = {value}" for name, value in others.items())
     return (
         f"trial {number} already has the value {told.value}{carried_out}{where}. {_pending(trials)}"
     )
@@ -464,6 +466,16 @@ def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
     if outcome.value is None:
         return told.state == TrialState.FAIL and same
     return told.value == outcome.value and same
+
+
+def _check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:
+    """What has a constraint is told, or is said not to be known."""
+    for name in ledger.file.constraints:
+        if name in ledger.file.outcomes.names and name not in others:
+            raise ValueError(
+                f"trial {number} has no {name!r}, which has a constraint; say {name}=VALUE, or "
+                f"{name}=failed if it is not known, in a file: failed"
+            )
 
 
 def _check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:

@@ -9,7 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
-from meseta.integrations.optuna.study_outcomes import with_constraints
+from meseta.integrations.optuna.study_outcomes import unnamed, with_constraints
 from meseta.integrations.optuna.study_settings import observed, optimizer_of
 from meseta.integrations.optuna.study_space import StudySpace, designs_of, names_in
 from meseta.integrations.optuna.study_trials import check_one_objective, read_trials
@@ -69,7 +69,8 @@ class Modelled(NamedTuple):
 
 def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> Modelled:
     """With all complete trials, and with `unfinished` also those that run or failed."""
-    finished = (TrialState.COMPLETE, TrialState.FAIL)  # a failed one may have other outcomes
+    # one that failed or was pruned may have other outcomes
+    finished = (TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)
     states = None if unfinished else finished
     every = study.get_trials(deepcopy=False, states=states)
     trials = [trial for trial in every if trial.state == TrialState.COMPLETE]
@@ -91,7 +92,8 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
             f"no trial of the study {study.study_name!r} has a value to go by: "
             f"{'; '.join(read.left_out)}"
         )
-    return Modelled(space, optimizer, (*dropped, *read.left_out), read.numbers)
+    ignored = unnamed(every, optimizer.outcomes)
+    return Modelled(space, optimizer, (*dropped, *read.left_out, *ignored), read.numbers)
 
 
 def _space(trials: list[FrozenTrial], designs: Mapping[str, Any]) -> StudySpace:

@@ -4,6 +4,7 @@ A constraint of Optuna is a number that is to be at or below 0: an outcome like 
 limit.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +14,7 @@ from optuna.trial import FrozenTrial
 from meseta.boundary import read_value, shown
 from meseta.integrations.optuna.attributes import OUTCOMES
 from meseta.measures import AtMost
-from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.outcomes import EXECUTED, VALUE, Outcomes
 from meseta.optimizer.settings import Settings
 
 LIMIT = AtMost(0.0)
@@ -22,6 +23,11 @@ LIMIT = AtMost(0.0)
 def with_constraints(settings: Settings, trials: Sequence[FrozenTrial]) -> Settings:
     """The settings, with Optuna's limit for constraints of the trials that they do not name."""
     names = dict.fromkeys(name for trial in trials for name in constraints_of(trial))
+    if settings.objective in names:
+        raise ValueError(
+            f"the study has a constraint {settings.objective!r}, which is also the name of what is "
+            "optimised; leave objective out, or call it otherwise"
+        )
     stored = {name: LIMIT for name in names if name not in settings.constraints}
     if not stored:
         return settings
@@ -29,15 +35,30 @@ def with_constraints(settings: Settings, trials: Sequence[FrozenTrial]) -> Setti
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:
-    """The constraints that Optuna keeps for a trial, by name; numbered ones have numbers."""
+    """The constraints that Optuna keeps for a trial, by name."""
     stored: Any = getattr(trial, "constraints", None)
     if not isinstance(stored, Mapping):  # before Optuna 5 they had no names
         stored = dict(enumerate(trial.system_attrs.get("constraints") or ()))
-    return {f"constraint {name}" if _numbered(name) else str(name): stored[name] for name in stored}
+    return {_called(str(name), trial): stored[name] for name in stored}
 
 
-def _numbered(name: object) -> bool:
-    return str(name).isdecimal()
+def _called(name: str, trial: FrozenTrial) -> str:
+    """The name of a constraint, longer where it is a number or that of something else."""
+    taken = (VALUE, EXECUTED, "state", "best_mean", "best_std", "best_sure", *trial.params)
+    if name.strip() and not name.isdecimal() and name not in taken and not name.startswith("best_"):
+        return name
+    return f"constraint {name}"
+
+
+def unnamed(trials: Sequence[FrozenTrial], outcomes: Outcomes) -> list[str]:
+    """Says which outcomes trials have that nobody asks for."""
+    said = [trial.user_attrs.get(OUTCOMES, {}) for trial in trials]
+    names = Counter(name for each in said if isinstance(each, Mapping) for name in each)
+    return [
+        f"{times} trials have an outcome {name!r}, which is neither named nor constrained"
+        for name, times in names.items()
+        if name not in outcomes.names and name != outcomes.objective
+    ]
 
 
 def read_others(trial: FrozenTrial, outcomes: Outcomes) -> tuple[dict[str, float], list[str]]:

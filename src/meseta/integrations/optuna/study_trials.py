@@ -69,11 +69,15 @@ def read_trials(
         if state == "complete" or others:
             try:
                 params = _executed(trial, planned, space, observed)
-                if state == "complete":
-                    value = read_value(trial.value, "its value", "", possible)
             except (TypeError, ValueError) as error:
                 left_out.append(f"trial {trial.number} is left out of the model: {error}")
                 params, state, others = planned, "failed", {}
+        if state == "complete":
+            try:
+                value = read_value(trial.value, "its value", "", possible)
+            except (TypeError, ValueError) as error:
+                left_out.append(f"trial {trial.number} is left out of the model: {error}")
+                state = "failed"
         numbers.append(trial.number)
         read.append(
             Trial(

@@ -115,9 +115,9 @@ def _asked(kept: Kept) -> str:
 
 def _kept(kept: Kept) -> Markup:
     if kept.share is None:
-        return together("not known", remark("no value of it yet"))
+        return together("not known", remark(f"{kept.counted.values} values of it"))
     low, high = kept.interval
-    enough = f"as often as asked: sure to {share(kept.sure)}"
+    enough = f"as often as asked: sure to {share(kept.sure)}{kept.missing}"
     return together(f"{share(kept.share)} ({share(low)} to {share(high)})", remark(enough))
 
 

@@ -22,13 +22,13 @@ def check(study: StudyFile) -> None:
     """Build space, noise and method of a study; a StudyError has all that is wrong with them."""
     from meseta.optimizer.ask_tell import Optimizer
     from meseta.optimizer.history import columns
-    from meseta.space.allowed import read_linear
+    from meseta.space.allowed import read_rule
 
     with _gathered(study) as attempt:
         if _attempt_parameters(study, attempt):
             space = study.space()
             for rule in study.chosen.allowed or ():
-                attempt(("study", "allowed"), partial(read_linear, rule, list(space.ranges)))
+                attempt(("study", "allowed"), partial(read_rule, rule, list(space.ranges)))
             if attempt(("parameters",), lambda: columns(space)):
                 environments = _attempt_noise(study, space, attempt)
                 if environments is not None:

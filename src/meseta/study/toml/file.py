@@ -330,8 +330,8 @@ def _wrong_with_outcomes(contents: Contents) -> Iterator[tuple[Place, str]]:
             yield place, f"cannot be named {name!r}, as is a parameter; rename one of them"
         elif name in COLUMNS and not (name == VALUE and own is None):
             yield place, f"cannot be named {name!r}: CSV files have a column of that name"
-        elif not name.strip() or "=" in name or name == EXECUTED:
-            yield place, f"must have a name such as 'stress', without '=', got {name!r}"
+        elif not name or name != name.strip() or name == EXECUTED:
+            yield place, f"must have a name such as 'stress', got {name!r}"
 
 
 def _wrong_with_command(
