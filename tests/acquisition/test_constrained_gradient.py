@@ -70,7 +70,7 @@ def test_the_gain_is_what_an_experiment_is_worth_on_average(constraints):
     mean, b = gradient.gradient.mean, gradient.gradient.slopes(x)
     worth = mean - mean.min()
     for i in range(len(x)):
-        draws = 200_000
+        draws = 50_000
         Z = torch.randn(draws, 1 + len(gradient.limits), generator=generator, dtype=torch.double)
         kept = torch.ones(draws, len(mean), dtype=torch.double)
         before = torch.ones(len(mean), dtype=torch.double)

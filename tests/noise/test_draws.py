@@ -145,11 +145,11 @@ TAILED = [
 
 @pytest.mark.parametrize("law", TAILED, ids=str)
 @pytest.mark.parametrize("tail", [0.05, 0.00135])
-@pytest.mark.parametrize("d", [1, 2, 4])
+@pytest.mark.parametrize("d", [1, 3])
 def test_draws_of_a_tail_have_its_probability(law, tail, d):
-    """Of a sum over all parameters, against two million plain draws."""
+    """Of a sum over all parameters, against a million plain draws."""
     each = law.in_dimension(d)
-    plain = each.sample(2_000_000, torch.Generator().manual_seed(5)).sum(-1)
+    plain = each.sample(1_000_000, torch.Generator().manual_seed(5)).sum(-1)
     limits = plain.quantile(torch.tensor([tail, 1 - tail]).double())
     drawn = draw(each, d, 4096, torch.Generator().manual_seed(1), tail)
     places = drawn(torch.zeros(1, d, dtype=torch.double))

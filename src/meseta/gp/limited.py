@@ -27,6 +27,7 @@ POINTS = 2**16  # places of f that are evaluated at a time
 # Paths of an outcome, their features, and draws of the noise, where a design is assessed; and draws
 # for the mean of f there.
 ASSESSED, MANY = (128, 500, 2048), 2**14
+FEWER = 16  # paths that tell how far off the draws are
 UNRESOLVED = 0.5  # the surest that anything is of which draws cannot tell
 
 
@@ -117,8 +118,8 @@ class Assessment:
         """How a design keeps the limits."""
         many = self.many(x[None])
         each = [self._of(part, x, many) for part in self.parts]
-        margins, shares = (torch.cat(column, dim=-1) for column in zip(*each, strict=True))
-        whole, portions = margins[0], margins[1:].mean(-1)
+        whole, some, shares = (torch.cat(column, dim=-1) for column in zip(*each, strict=True))
+        portions = some.mean(-1)
         std = (whole.var() + portions.var() / len(portions)).sqrt()
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
         low, high = shares.quantile(ends).tolist()
@@ -145,8 +146,8 @@ class Assessment:
 
     def _of(
         self, part: Measured, x: Float[Tensor, " d"], many: Places
-    ) -> tuple[Float[Tensor, "portions paths"], Float[Tensor, " paths"]]:
-        """The margin of each path, by all draws and by portions, and the share that is kept.
+    ) -> tuple[Float[Tensor, " paths"], Float[Tensor, "portions some"], Float[Tensor, " paths"]]:
+        """The margin of each path, that of some by portions of the draws, and the shares kept.
 
         Of the mean of f both are known by many draws; by those of the paths only what these differ
         from the mean (control variates).
@@ -155,10 +156,14 @@ class Assessment:
         z, w, weights = few.z[0], few.weights[0], many.weights[0]
         mean_f, margin = part.posterior.mean_f, self.margin
         mean, of_many = mean_f(z), in_blocks(mean_f, many.z[0], len(part.X))
-        values, exactly = part.paths.f(z), partial(_portions, margin)
-        differ = exactly(values, w) - exactly(mean[None], w)
+        values, exactly = part.paths.f(z), margin.exactly
+        whole = exactly(values, w) - exactly(mean, w) + exactly(of_many, weights)
+        by_portions = partial(_portions, margin)
+        differ = by_portions(values[:: max(1, len(values) // FEWER)], w) - by_portions(
+            mean[None], w
+        )
         shares = margin.kept(values, w) - margin.kept(mean, w) + margin.kept(of_many, weights)
-        return differ + exactly(of_many[None], weights), shares
+        return whole, differ + by_portions(of_many[None], weights), shares
 
 
 def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessment:
@@ -170,7 +175,6 @@ def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessmen
 
 
 def _portions(margin: Margin, values: Tensor, weights: Tensor) -> Tensor:
-    """By all of the values, then by portions of them."""
-    each = zip(values.chunk(PORTIONS, -1), weights.chunk(PORTIONS), strict=True)
-    parts = [(values, weights), *each]
+    """By portions of the values."""
+    parts = zip(values.chunk(PORTIONS, -1), weights.chunk(PORTIONS), strict=True)
     return torch.stack([margin.exactly(v, w / w.sum().clamp_min(1e-300)) for v, w in parts])

@@ -17,12 +17,12 @@ ONE = Outcomes()
 
 def check_names(space: Space, outcomes: Outcomes) -> None:
     """Refuse names that would give the history two columns of one name."""
+    columns(space, None, outcomes)
     if outcomes.objective in space.names:
         raise ValueError(
             f"objective is {outcomes.objective!r}, which is a parameter; name the outcome that is "
             "optimised"
         )
-    columns(space, None, outcomes)
 
 
 def columns(
