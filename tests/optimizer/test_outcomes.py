@@ -236,7 +236,7 @@ def test_a_whole_run_with_loud_objects():
             noise=meseta.Normal(0.05),
             objective="cost",
             constraints=STRESS,
-            budget=12,
+            budget=9,
             progress=False,
         )
     said = [str(each.message) for each in caught]
