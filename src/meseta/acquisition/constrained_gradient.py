@@ -22,6 +22,7 @@ from meseta.acquisition.knowledge_gradient import (
     KnowledgeGradient,
     gradient_over,
     measured_paths,
+    slopes_of,
 )
 from meseta.gp.incumbent import Incumbent
 from meseta.gp.joint import JointPosterior
@@ -29,7 +30,7 @@ from meseta.gp.limited import Limited, LimitedOutcome, limited, room_to
 from meseta.gp.maxima import Maxima
 from meseta.gp.mixture import Mean
 from meseta.gp.paths import sample_paths
-from meseta.gp.tilted import Tilted
+from meseta.gp.tilted import Tilted, variance_of_sum
 from meseta.gp.within_limits import maximize_within
 from meseta.inference.envelope import NOTHING, log_expected_gain
 from meseta.measures import Measure
@@ -63,11 +64,7 @@ class Limit:
     def slopes(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m p"]:
         """The mean of the margin of each design moves by s Z."""
         posterior = self.posterior
-        a = posterior.whiten(posterior.kernel.k_f(x, posterior.X))
-        most = posterior.kernel.prior_variance
-        v_f = posterior.clamped.sound("Var[f(x)]", most - a.square().sum(-1), most)
-        covariance = self.tilted.k(posterior.kernel, x).mT - a @ self.c.mT
-        return covariance / (v_f + posterior.observation_variance).sqrt()[:, None]
+        return slopes_of(posterior, self.tilted.k(posterior.kernel, x), self.c, x)
 
     def log_kept(self, x: Float[Tensor, "m d"], Z: Float[Tensor, " k"]) -> Float[Tensor, "m k p"]:
         """The log of the probability that each design keeps the limit, once Z is known."""
@@ -219,9 +216,10 @@ def _best_of_scenarios(
 
 def _limit_at(limit: Limited, A: Float[Tensor, "p d"]) -> Limit:
     """What an experiment can say about the margins of these designs."""
-    posterior, tilted = limit.posterior, limit.tilted(A)
+    posterior = limit.posterior
     with torch.no_grad():
-        mean, variance = limit.moments(A)
+        mean, tilted = limit.tilted(A)
+        variance = variance_of_sum(posterior, tilted.z, tilted.w)
     return Limit(
         posterior, tilted, posterior.whiten(tilted.k(posterior.kernel, posterior.X)), mean, variance
     )

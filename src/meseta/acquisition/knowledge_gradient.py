@@ -67,14 +67,26 @@ class KnowledgeGradient:
 
     def slopes(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m p"]:
         """s(x', x) = Cov[g(x'), f(x) | D] / sqrt(v_f + s2): the mean of g at x' moves by s Z."""
-        posterior = self.posterior
-        a = posterior.whiten(posterior.kernel.k_f(x, posterior.X))
-        most = posterior.kernel.prior_variance
-        v_f = posterior.clamped.sound("Var[f(x)]", most - a.square().sum(-1), most)
-        kernel, tilted = posterior.kernel, self.tilted
+        kernel, tilted = self.posterior.kernel, self.tilted
         prior = kernel.k_gf(self.A, x) if tilted is None else tilted.k(kernel, x)
-        covariance = prior.mT - a @ self.c.mT
-        return covariance / (v_f + posterior.observation_variance).sqrt()[:, None]
+        return slopes_of(self.posterior, prior, self.c, x)
+
+
+def slopes_of(
+    posterior: JointPosterior,
+    prior: Float[Tensor, "p m"],
+    c: Float[Tensor, "p n"],
+    x: Float[Tensor, "m d"],
+) -> Float[Tensor, "m p"]:
+    """By how much an observation of f(x) moves means, per standard deviation of it.
+
+    `prior` are their prior covariances with f(x), and c those with the data, times L^-1.
+    """
+    a = posterior.whiten(posterior.kernel.k_f(x, posterior.X))
+    most = posterior.kernel.prior_variance
+    v_f = posterior.clamped.sound("Var[f(x)]", most - a.square().sum(-1), most)
+    covariance = prior.mT - a @ c.mT
+    return covariance / (v_f + posterior.observation_variance).sqrt()[:, None]
 
 
 def prepare_knowledge_gradient(

@@ -16,14 +16,13 @@ from torch import Tensor
 
 from meseta.gp.blocks import in_blocks
 from meseta.gp.joint import JointPosterior
-from meseta.gp.measured import PORTIONS, Measured, measured_mixture
+from meseta.gp.measured import POINTS, PORTIONS, Measured, measured_mixture
 from meseta.gp.mixture import Mixture
 from meseta.gp.tilted import Tilted, heaviest, variance_of_sum
 from meseta.measures.constraints import Margin
-from meseta.noise.draws import Draws, Places, draw
+from meseta.noise.draws import Draws, draw
 
 NEXT = 16  # draws next to the quantile, whose f moves it
-POINTS = 2**16  # places of f that are evaluated at a time
 # Paths of an outcome, their features, and draws of the noise, where a design is assessed; and draws
 # for the mean of f there.
 ASSESSED, MANY = (128, 500, 2048), 2**14
@@ -48,24 +47,18 @@ class Limited:
 
     def moments(self, x: Float[Tensor, "b d"]) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
         """Mean and variance."""
-        each = [self._moments(part) for part in x.split(max(1, POINTS // len(self.draws.own)))]
-        means, variances = zip(*each, strict=True)
-        return torch.cat(means), torch.cat(variances)
+        means, tilted = self.tilted(x)
+        return means, variance_of_sum(self.posterior, tilted.z, tilted.w)
 
     def with_fewer(self, num: int) -> "Limited":
         """With some of the draws, for a quick look."""
         return replace(self, draws=self.draws.portion(0, num))
 
-    def tilted(self, x: Float[Tensor, "b d"]) -> Tilted:
-        """What moves it."""
-        with torch.no_grad():
-            each = [self._next(part)[1:] for part in x.split(POINTS // len(self.draws.own))]
-        z, w = zip(*each, strict=True)
-        return Tilted(x, torch.cat(z), torch.cat(w), with_g=False)
-
-    def _moments(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        rho, z, w = self._next(x)
-        return rho, variance_of_sum(self.posterior, z, w)
+    def tilted(self, x: Float[Tensor, "b d"]) -> tuple[Float[Tensor, " b"], Tilted]:
+        """Its mean, and what moves it."""
+        each = [self._next(part) for part in x.split(max(1, POINTS // len(self.draws.own)))]
+        rho, z, w = (torch.cat(column) for column in zip(*each, strict=True))
+        return rho, Tilted(x, z, w, with_g=False)
 
     def _next(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The margin of the mean of f, and places and weights next to the quantile."""
@@ -117,13 +110,17 @@ class Assessment:
     def at(self, x: Float[Tensor, " d"]) -> Assessed:
         """How a design keeps the limits."""
         many = self.many(x[None])
-        each = [self._of(part, x, many) for part in self.parts]
+        of_mean = [in_blocks(part.posterior.mean_f, many.z[0], len(part.X)) for part in self.parts]
+        each = [
+            self._of(part, x, values, many.weights[0])
+            for part, values in zip(self.parts, of_mean, strict=True)
+        ]
         whole, some, shares = (torch.cat(column, dim=-1) for column in zip(*each, strict=True))
         portions = some.mean(-1)
         std = (whole.var() + portions.var() / len(portions)).sqrt()
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
         low, high = shares.quantile(ends).tolist()
-        share, off = float(shares.mean().clamp(0, 1)), self._left_open(many)
+        share, off = float(shares.mean().clamp(0, 1)), self._left_open(of_mean[0], many.weights[0])
         between = max(0.0, min(low - off, share)), min(1.0, max(high + off, share))
         passed = (float((whole >= 0).double().sum()) + 0.5) / (len(whole) + 1)
         sure = float(torch.special.ndtr(whole.mean() / std.clamp_min(1e-300)))
@@ -133,10 +130,8 @@ class Assessment:
             sure = min(sure, UNRESOLVED)
         return Assessed(float(whole.mean()), float(std), share, between, sure)
 
-    def _left_open(self, many: Places) -> float:
+    def _left_open(self, values: Float[Tensor, " m"], weights: Float[Tensor, " m"]) -> float:
         """By how much a share may be off because of the draws, where the mean of f is known."""
-        values = in_blocks(self.parts[0].posterior.mean_f, many.z[0], len(self.parts[0].X))
-        weights = many.weights[0]
         fails = 1 - (self.margin.worst(values) >= 0).double()
         off = 2 * float((weights * (fails - weights @ fails)).norm())
         if fails.sum() >= 3:
@@ -145,7 +140,11 @@ class Assessment:
         return off + 3 * float(weights[nearest].mean())  # the rule of three
 
     def _of(
-        self, part: Measured, x: Float[Tensor, " d"], many: Places
+        self,
+        part: Measured,
+        x: Float[Tensor, " d"],
+        of_many: Float[Tensor, " m"],
+        weights: Float[Tensor, " m"],
     ) -> tuple[Float[Tensor, " paths"], Float[Tensor, "portions some"], Float[Tensor, " paths"]]:
         """The margin of each path, that of some by portions of the draws, and the shares kept.
 
@@ -153,9 +152,8 @@ class Assessment:
         from the mean (control variates).
         """
         few = part.draws(x[None])
-        z, w, weights = few.z[0], few.weights[0], many.weights[0]
-        mean_f, margin = part.posterior.mean_f, self.margin
-        mean, of_many = mean_f(z), in_blocks(mean_f, many.z[0], len(part.X))
+        z, w, margin = few.z[0], few.weights[0], self.margin
+        mean = part.posterior.mean_f(z)
         values, exactly = part.paths.f(z), margin.exactly
         whole = exactly(values, w) - exactly(mean, w) + exactly(of_many, weights)
         by_portions = partial(_portions, margin)

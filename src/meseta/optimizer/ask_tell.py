@@ -99,7 +99,7 @@ class Optimizer:
         design = [name for name in named.names if name not in variables]
         self.space = named.restricted(chosen.allowed, design)
         self.noise = read_noise(chosen.noise, self.space, chosen.edge)
-        self.environments = Environments(self.space, read_environment(chosen.noise, self.space))
+        self.environments = Environments(self.space, variables)
         self.options = methods.checked_options(chosen.method, chosen.options)
         check_wider(self.space, self.noise, self.environments, chosen.method)
         self.measure = read_measure(chosen.measure)

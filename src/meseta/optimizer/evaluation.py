@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from meseta.boundary import cut, read_number, read_value, shown, unknown
-from meseta.optimizer.outcomes import EXECUTED, VALUE, Outcomes
+from meseta.optimizer.outcomes import EXECUTED, ONE, VALUE, Outcomes
 
 T = TypeVar("T")
-ONE = Outcomes()  # the value alone
 
 LONGEST = 500  # letters of a reason
 MOST_KEYS = 20  # that are listed

@@ -4,15 +4,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.optimizer.record import Recommendation, Record
 from meseta.space.parameter import Categorical, Int, Value
 from meseta.space.space import Space
 
 if TYPE_CHECKING:  # a third of a second that most commands have no use for
     import pandas as pd
-
-ONE = Outcomes()
 
 
 def check_names(space: Space, outcomes: Outcomes) -> None:

@@ -74,6 +74,9 @@ class Outcomes:
         return "{" + ", ".join(f"{name!r}: ..." for name in (self.objective, *self.names)) + "}"
 
 
+ONE = Outcomes()  # the value alone
+
+
 def read_outcomes(objective: object, outcomes: object, constraints: object) -> Outcomes:
     """From the settings, as a user passes them."""
     _check_name("objective", objective)

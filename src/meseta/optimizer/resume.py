@@ -4,12 +4,10 @@ from collections.abc import Iterable
 from typing import get_args
 
 from meseta.boundary import EVERY, read_value, unknown
-from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.optimizer.record import Origin, Record, State, Trial
 from meseta.space.environments import Environments
 from meseta.space.space import Design, Space
-
-ONE = Outcomes()
 
 
 def read_record(

@@ -73,7 +73,7 @@ class Domain:
     @cached_property
     def known(self) -> Float[Tensor, "k d"]:
         """Some allowed rows all over the box; none of them: none is found."""
-        found, raw = self._hits, replace(self, allowed=None).sobol_sequence(0, KNOWN, 0)
+        found = self._hits
         if len(found) >= FEW:
             return found
         assert self.allowed is not None
@@ -82,7 +82,8 @@ class Domain:
             if inner is None or not self.allowed(inner := self._on_steps(inner[None])).all():
                 return found
             found = inner
-        return torch.cat([found, self._brought_back(raw[:SOME], found)])
+        raw = replace(self, allowed=None).sobol_sequence(0, SOME, 0)
+        return torch.cat([found, self._brought_back(raw, found)])
 
     @cached_property
     def _hits(self) -> Float[Tensor, "k d"]:

@@ -470,8 +470,8 @@ def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
 
 def _check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:
     """What has a constraint is told, or is said not to be known."""
-    for name in ledger.file.constraints:
-        if name in ledger.file.outcomes.names and name not in others:
+    for name in ledger.file.needed:
+        if name not in others:
             raise ValueError(
                 f"trial {number} has no {name!r}, which has a constraint; say {name}=VALUE, or "
                 f"{name}=failed if it is not known, in a file: failed"

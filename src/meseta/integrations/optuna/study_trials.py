@@ -11,11 +11,9 @@ from meseta.boundary import EVERY, read_value, unknown
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, is_void
 from meseta.integrations.optuna.study_outcomes import read_others
 from meseta.integrations.optuna.study_space import StudySpace
-from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.optimizer.record import State, Trial
 from meseta.space.parameter import Value
-
-ONE = Outcomes()  # the value alone
 
 
 @dataclass(frozen=True)

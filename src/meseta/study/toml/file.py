@@ -96,6 +96,11 @@ class StudyFile:
         names = dict.fromkeys((*self.constraints, *self.further))
         return Outcomes(objective, tuple(name for name in names if name != objective))
 
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The outcomes with constraints, but for what is optimised."""
+        return tuple(name for name in self.constraints if name in self.outcomes.names)
+
     def constraint(self, name: str) -> "Constraint":
         """The limits of one outcome; a StudyError says what is wrong with them."""
         from meseta.measures.constraints import AtLeast, AtMost, Between

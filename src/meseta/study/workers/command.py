@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from meseta.boundary import shown
-from meseta.optimizer.evaluation import ONE, Evaluation, EvaluationFailed, read_evaluation
-from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.study.toml.keys import CommandObjective
 from meseta.study.workers.hand_over import as_environment, as_json, filled
 from meseta.study.workers.interrupts import deferred

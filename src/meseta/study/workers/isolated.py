@@ -18,8 +18,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
-from meseta.optimizer.evaluation import ONE, Evaluation, EvaluationFailed
-from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.evaluation import Evaluation, EvaluationFailed
+from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.study.workers.command import described, end, termination_as_exit
 from meseta.study.workers.hand_over import as_json
 

@@ -10,8 +10,8 @@ from types import ModuleType
 from typing import Any
 
 from meseta.boundary import described_error, unknown
-from meseta.optimizer.evaluation import ONE, Evaluation, EvaluationFailed, read_evaluation
-from meseta.optimizer.outcomes import Outcomes
+from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.keys import CommandObjective, Objective, PythonObjective
 from meseta.study.workers.command import find_program, run_command

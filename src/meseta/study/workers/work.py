@@ -157,7 +157,7 @@ def _check(ledger: Ledger, params: dict[str, Any], result: Evaluation) -> None:
             f"{missing[0]!r} is observed, so that an evaluation must say what it was: "
             f'{{"value": ..., "executed": {{"{missing[0]}": ...}}}}'
         )
-    needed = [name for name in ledger.file.constraints if name in result.absent]
+    needed = [name for name in ledger.file.needed if name in result.absent]
     if needed and not progress(ledger.trials, None).complete:
         example = ledger.file.outcomes.example()
         raise ObjectiveMistake(
@@ -209,8 +209,8 @@ def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[
     for name, executed in attributes.get(EXECUTED, {}).items():
         words += ["--set", f"{name}={as_text(executed)}"]
     others = [f"{name}={each!r}" for name, each in attributes.get(OUTCOMES, {}).items()]
-    for name in ledger.file.constraints if others or value is not None else ():
-        if name in ledger.file.outcomes.names and name not in attributes.get(OUTCOMES, {}):
+    for name in ledger.file.needed if others or value is not None else ():
+        if name not in attributes.get(OUTCOMES, {}):
             others.append(f"{name}=failed")
     if value is None:
         reason = str(attributes.get(ERROR, "unknown")).splitlines()[0]
