@@ -102,7 +102,7 @@ def test_slopes_are_posterior_covariances_of_the_tilted_f(measure, seed, d):
             moments = core.kernel.k_gf(found.A[i : i + 1], x)[0]
             a = core.whiten(core.kernel.k_f(x, core.X))
             covariance = covariance + moments - a @ core.whiten(core.k_gf_data(found.A[[i]]))[0]
-        v = core.moments(x).v_f + core.observation_variance
+        v = core.moments(x).v_f + core.observation_variance(x)
         assert_close(found.slopes(x)[:, i], covariance / v.sqrt(), rtol=1e-7, atol=1e-9)
 
 
@@ -136,7 +136,7 @@ def test_the_gain_is_that_of_brute_force_over_what_may_be_observed():
 
     for x in tensor([[0.15], [0.5], [0.83]]):
         moments = core.moments(x[None])
-        spread = (moments.v_f + core.observation_variance).sqrt()
+        spread = (moments.v_f + core.observation_variance(x[None])).sqrt()
         rises = [
             best(core.with_observations(x[None], moments.m_f + spread * node)) for node in nodes
         ]

@@ -54,7 +54,7 @@ def test_entropies_are_those_of_exact_samples():
     rs = prepare_rejection(core, unit_box(1), generator(1), RejectionOptions(num_accepted=4000))
     kept = draws[draws[:, :60].amax(1) <= rs.info.max_values][:, 60:]
     moments = core.moments(x)
-    s2 = core.observation_variance
+    s2 = core.observation_variance(x)
     eps = s2.sqrt() * torch.randn(len(kept), 1, dtype=torch.double, generator=generator(2))
     before = 0.5 * (2 * math.pi * math.e * (moments.v_f + s2)).log()
     exact = before - kde_entropy((kept + eps).mT, 0.1)

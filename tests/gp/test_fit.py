@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from gp_models import normal, small_model, tensor, uniform, unit_box
 from meseta import Normal
 from meseta.gp import fit
-from meseta.gp.log_posterior import LogPosterior
+from meseta.gp.log_posterior import LogPosterior, Noise
 from meseta.gp.thinning import thinned
 from meseta.integrations.botorch import RobustPosterior, fit_surrogate
 from meseta.kernels.shapes import SHAPES
@@ -110,7 +110,9 @@ def test_random_starts_find_nothing_higher(kernel):
         d = X.shape[1]
         standardised = ((y - y.mean()) / y.std()).numpy()
         prior = fit._log_prior(d, bounds, None, "default", True)
-        posterior = LogPosterior(X.numpy(), standardised, SHAPES[kernel], prior)
+        posterior = LogPosterior(
+            X.numpy(), standardised, SHAPES[kernel], prior, Noise.same(len(X), None)
+        )
         starts = randomness.uniform([-4.0] * d + [-3, -18], [1.6] * d + [3, -0.7], (8, d + 2))
         best = max(fit._climb(posterior, start).value for start in starts)
         low += [seed] if info.log_posterior < best - 0.01 else []

@@ -11,7 +11,7 @@ from mpmath import mp
 
 from gp_models import tensor, uniform
 from meseta.gp.botorch_models import to_botorch
-from meseta.gp.log_posterior import LOWEST, LogPosterior, LogPrior
+from meseta.gp.log_posterior import LOWEST, LogPosterior, LogPrior, Noise
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.kernels import StationaryKernel
 from meseta.kernels.shapes import SHAPES
@@ -28,14 +28,15 @@ def problem(kernel, n, d, seed, noise_variance=None):
     randomness = np.random.default_rng(seed)
     prior = LogPrior(randomness.normal(-1, 1, num), randomness.uniform(0.1, 3, num))
     theta = randomness.normal([*[-1.0] * d, 0.0, -6.0][:num], 0.7)
-    return LogPosterior(X.numpy(), y.numpy(), SHAPES[kernel], prior, noise_variance), theta
+    noise = Noise.same(len(X), noise_variance)
+    return LogPosterior(X.numpy(), y.numpy(), SHAPES[kernel], prior, noise), theta
 
 
 def of_gpytorch(posterior, theta):
     """Value and gradient of GPyTorch's likelihood and priors, at the mean that we have."""
     d = posterior.X.shape[1]
     h, n = torch.tensor(np.exp(theta)), len(posterior.y)
-    given = posterior.noise_variance
+    given = None if posterior.noise.learned else posterior.noise.fixed[0]
     noise = h[d + 1] if given is None else tensor(given)
     units = Units(torch.zeros(d).double(), torch.ones(d).double(), tensor(0.0), tensor(1.0))
     kernel = StationaryKernel(h[d], (posterior.shape.name,) * d, h[:d])
@@ -89,7 +90,7 @@ def test_no_other_mean_has_a_higher_likelihood(kernel):
     mean, value = posterior.mean(theta), posterior(theta)[0]
     for other in (mean - 0.1, mean + 0.1):
         shifted = LogPosterior(
-            posterior.X, posterior.y, posterior.shape, posterior.prior, posterior.noise_variance
+            posterior.X, posterior.y, posterior.shape, posterior.prior, posterior.noise
         )
         shifted.mean = lambda _, other=other: other
         assert of_gpytorch(shifted, theta)[0] < value
@@ -98,7 +99,7 @@ def test_no_other_mean_has_a_higher_likelihood(kernel):
 def test_without_a_cholesky_factor_the_value_is_the_lowest():
     X, y = np.zeros((4, 1)), np.arange(4.0)
     prior = LogPrior(np.zeros(2), np.ones(2))
-    value, gradient = LogPosterior(X, y, SHAPES["se"], prior, 0.0)(np.zeros(2))
+    value, gradient = LogPosterior(X, y, SHAPES["se"], prior, Noise.same(len(X), 0.0))(np.zeros(2))
     assert value == LOWEST
     assert np.isfinite(gradient).all()
 

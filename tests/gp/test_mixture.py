@@ -10,7 +10,7 @@ from gp_models import normal, random_model, tensor, uniform, unit_box
 from meseta import Normal
 from meseta.gp import fit
 from meseta.gp.fit import fit_surrogates
-from meseta.gp.log_posterior import LogPosterior
+from meseta.gp.log_posterior import LogPosterior, Noise
 from meseta.gp.mixture import Mixture
 from meseta.gp.robust import RobustPosterior
 from meseta.kernels.shapes import SHAPES
@@ -82,7 +82,9 @@ def test_the_evidence_is_that_of_quadrature():
     y = (y - y.mean()) / y.std()
     prior = fit._log_prior(1, unit_box(1), None, "default", False)
     for kernel in fit.AUTO:
-        posterior = LogPosterior(X.numpy(), y.numpy(), SHAPES[kernel], prior, 0.05)
+        posterior = LogPosterior(
+            X.numpy(), y.numpy(), SHAPES[kernel], prior, Noise.same(len(X), 0.05)
+        )
         hill = fit._highest(posterior)
         grid = np.linspace(-4, 4, 81)
         values = np.array(

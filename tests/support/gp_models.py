@@ -87,7 +87,8 @@ def without_value(core, i):
         core.X[rest],
         core.y[rest],
         core.noise_variance[rest],
-        core.new_noise_variance,
+        core.coming,
+        None if core.unseen is None else core.unseen.some(torch.tensor(rest)),
     )
 
 

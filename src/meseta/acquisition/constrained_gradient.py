@@ -64,7 +64,7 @@ class Limit:
     def slopes(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m p"]:
         """The mean of the margin of each design moves by s Z."""
         posterior = self.posterior
-        return slopes_of(posterior, self.tilted.k(posterior.kernel, x), self.c, x)
+        return slopes_of(posterior, self.tilted.k(posterior.at(x)), self.c, x)
 
     def log_kept(self, x: Float[Tensor, "m d"], Z: Float[Tensor, " k"]) -> Float[Tensor, "m k p"]:
         """The log of the probability that each design keeps the limit, once Z is known."""
@@ -220,6 +220,4 @@ def _limit_at(limit: Limited, A: Float[Tensor, "p d"]) -> Limit:
     with torch.no_grad():
         mean, tilted = limit.tilted(A)
         variance = variance_of_sum(posterior, tilted.z, tilted.w)
-    return Limit(
-        posterior, tilted, posterior.whiten(tilted.k(posterior.kernel, posterior.X)), mean, variance
-    )
+    return Limit(posterior, tilted, posterior.whiten(tilted.k(posterior.observed)), mean, variance)

@@ -66,9 +66,9 @@ class KnowledgeGradient:
         return log_expected_gain(self.mean, self.slopes(x))
 
     def slopes(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m p"]:
-        """s(x', x) = Cov[g(x'), f(x) | D] / sqrt(v_f + s2): the mean of g at x' moves by s Z."""
-        kernel, tilted = self.posterior.kernel, self.tilted
-        prior = kernel.k_gf(self.A, x) if tilted is None else tilted.k(kernel, x)
+        """s(x', x) = Cov[g(x'), y(x) | D] / sd[y(x) | D]: the mean of g at x' moves by s Z."""
+        new, tilted = self.posterior.at(x), self.tilted
+        prior = new.k_g(self.A) if tilted is None else tilted.k(new)
         return slopes_of(self.posterior, prior, self.c, x)
 
 
@@ -78,15 +78,12 @@ def slopes_of(
     c: Float[Tensor, "p n"],
     x: Float[Tensor, "m d"],
 ) -> Float[Tensor, "m p"]:
-    """By how much an observation of f(x) moves means, per standard deviation of it.
+    """By how much an observation at x moves means, per standard deviation of it.
 
-    `prior` are their prior covariances with f(x), and c those with the data, times L^-1.
+    `prior` are their prior covariances with it, and c those with the data, times L^-1.
     """
-    a = posterior.whiten(posterior.kernel.k_f(x, posterior.X))
-    most = posterior.kernel.prior_variance
-    v_f = posterior.clamped.sound("Var[f(x)]", most - a.square().sum(-1), most)
-    covariance = prior.mT - a @ c.mT
-    return covariance / (v_f + posterior.observation_variance).sqrt()[:, None]
+    new = posterior.new_observation(x)
+    return (prior.mT - new.a @ c.mT) / new.variance.sqrt()[:, None]
 
 
 def prepare_knowledge_gradient(
@@ -129,9 +126,7 @@ def gradient_over(
     everywhere = domain.sobol(options.num_sobol, generator)
     A = torch.cat([incumbent.x[None], maxima.x, closer, everywhere])
     tilted = None if of is None else Tilted(A, *of.tilt(A), of.measure.around_mean)
-    with_data = (
-        posterior.k_gf_data(A) if tilted is None else tilted.k(posterior.kernel, posterior.X)
-    )
+    with_data = posterior.k_gf_data(A) if tilted is None else tilted.k(posterior.observed)
     with torch.no_grad():
         mean = posterior.mean_g(A) if of is None else of.mean(A)
     return KnowledgeGradient(

@@ -33,7 +33,7 @@ def nes_ep(state: GivenMax, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
     """
     before, explained = explained_by_max(state, x)
     # the share of Var[y(x)] that g(x) explains, of which conditioning removes `explained`
-    s2 = state.posterior.observation_variance
+    s2 = state.posterior.observation_variance(x)
     share = before.c_fg**2 / (before.v_g * (before.v_f + s2))
     removed = (share * explained).clamp_max(1 - 1e-15)
     return -0.5 * torch.log1p(-removed).mean(0)

@@ -60,15 +60,16 @@ class RejectionSampling:
     count in both, so that much of the sampling error cancels.
     """
 
+    posterior: JointPosterior
     paths: SamplePaths
-    eps: Float[Tensor, " paths"]
+    eps: Float[Tensor, " paths"]  # in standard deviations of an observation
     as_they_come: Int[Tensor, " l"]
     accepted: tuple[Int[Tensor, " l"], ...]
     starts: Float[Tensor, "s d"]
     info: RejectionInfo
 
     def value(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
-        y = self.paths.f(x).mT + self.eps
+        y = self.paths.f(x).mT + self.posterior.observation_variance(x).sqrt()[:, None] * self.eps
         # one bandwidth for all, so that the bias of the estimates cancels
         bandwidth = normal_reference_bandwidth(min(len(chosen) for chosen in self.accepted))
         after = [kde_entropy(y[:, chosen], bandwidth) for chosen in self.accepted]
@@ -110,8 +111,9 @@ def prepare_rejection(
     as_they_come, *accepted = places.split([len(part) for part in chosen])
     eps = torch.randn(len(used), generator=generator, dtype=torch.double)
     return RejectionSampling(
+        posterior=posterior,
         paths=paths.subset(used),
-        eps=posterior.observation_variance.sqrt() * eps,
+        eps=eps,
         as_they_come=as_they_come,
         accepted=tuple(accepted),
         starts=maxima.x,

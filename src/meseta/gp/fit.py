@@ -14,7 +14,9 @@ from threadpoolctl import ThreadpoolController
 from torch import Tensor
 
 from meseta.boundary import unknown
-from meseta.gp.log_posterior import LOWEST, LogPosterior, LogPrior, Theta
+from meseta.gp.log_posterior import LOWEST, Around, LogPosterior, LogPrior, Noise, Theta
+from meseta.gp.observed import LogVariance, Unseen
+from meseta.gp.quality import Quality, plain
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.gp.thinning import thinned
 from meseta.kernels import StationaryKernel
@@ -47,6 +49,8 @@ LONGER = 0.5  # log of how much longer lengthscales of Matern kernels are, for t
 # Hyper-parameters are fitted to at most MOST_FITTED values, since the cost grows with the cube, and
 # starts are compared with at most MOST_COMPARED of them.
 MOST_FITTED, MOST_COMPARED = 500, 150
+MOST_AVERAGED = 100  # of which some are averages over the noise
+FEW_DRAWS = 8
 MOST_STEPS = 200
 # A fit that ends with a larger slope of the log posterior has not converged. It usually ends at
 # 1e-3 or less; 0.1 nats for an e-fold of a lengthscale change no suggestion.
@@ -119,6 +123,7 @@ def fit_surrogates(
     prior: Prior = "default",
     noise_variance: float | None = None,
     scale: float | None = None,
+    quality: Quality | None = None,
 ) -> Fit:
     """Gaussian processes with their hyper-parameters at their MAP values.
 
@@ -136,6 +141,7 @@ def fit_surrogates(
             around the input noise's standard deviation, as in the paper's published runs.
         noise_variance: The variance of the observations, raw; None: inferred.
         scale: How large a difference counts, raw, for values that are all the same; None: 1.
+        quality: What is known about each of the values; None: each is one measurement.
     """
     check_data(X, y)
     if kernel not in get_args(KernelName):
@@ -148,20 +154,26 @@ def fit_surrogates(
         )
     units = _units(y.detach().double(), bounds, 1.0 if scale is None else scale)
     Z, t = units.x_to_model(X.detach().double()), units.y_to_model(y.detach().double())
-    given = None if noise_variance is None else noise_variance / float(units.y_scale) ** 2
+    quality = plain(len(y)) if quality is None else quality
+    variances = _variances(quality, noise_variance, float(units.y_scale))
     messages = []
-    if given is not None and given < LEAST_GIVEN:
+    if not variances.learned and variances.fixed.min() < LEAST_GIVEN:
         messages.append(
             f"the likelihood takes the noise variance as {LEAST_GIVEN:g} of that of the values, "
             "where it is rounding"
         )
-    log_prior = _log_prior(X.shape[1], bounds, noise, prior, given is None)
-    fixed = None if given is None else max(given, LEAST_GIVEN)
+    log_prior = _log_prior(X.shape[1], bounds, noise, prior, variances.learned)
+    likely = variances if variances.learned else _at_least(variances, LEAST_GIVEN)
+    around = None if quality.unseen is None else _around(Z, quality.unseen)
 
     def posterior(name: str, chosen: Int[Tensor, " m"]) -> LogPosterior:
-        return LogPosterior(Z[chosen].numpy(), t[chosen].numpy(), SHAPES[name], log_prior, fixed)
+        rows = chosen.numpy()
+        of_rows = None if around is None else around.some(rows)
+        x, values, shape = Z[chosen].numpy(), t[chosen].numpy(), SHAPES[name]
+        return LogPosterior(x, values, shape, log_prior, likely.some(rows), of_rows)
 
-    few, many = thinned(Z, min(MOST_COMPARED, MOST_FITTED)), thinned(Z, MOST_FITTED)
+    most = MOST_FITTED if around is None else MOST_AVERAGED
+    few, many = thinned(Z, min(MOST_COMPARED, most)), thinned(Z, most)
     compared = {name: posterior(name, few) for name in _kernels(kernel, noise, X.shape[1])}
     hills = _hills(compared)
     evaluations = sum(hill.evaluations for hill in hills.values())
@@ -178,7 +190,8 @@ def fit_surrogates(
                 "the covariance of the data has no Cholesky factor with any hyper-parameters; "
                 "give a larger noise_variance, or leave it out to have it inferred"
             )
-        surrogates.append(_surrogate(Z, t, units, name, end.theta, fitted.mean(end.theta), given))
+        mean = fitted.mean(end.theta)
+        surrogates.append(_surrogate(Z, t, units, name, end.theta, mean, variances, quality))
         ends.append(end)
     slope = max(end.slope for end in ends)
     if slope > STEEP:
@@ -269,7 +282,7 @@ def _even_start(posterior: LogPosterior, share: float, noise_variance: float) ->
     d = posterior.X.shape[1]
     theta = posterior.prior.log_mode.copy()
     theta[:d] += math.log(share)
-    if posterior.noise_variance is None:
+    if posterior.noise.learned:
         theta[d + 1] = math.log(noise_variance)
     return theta
 
@@ -281,7 +294,7 @@ def _uneven_starts(posterior: LogPosterior) -> Iterator[Theta]:
             theta = _even_start(posterior, LONG, noise_variance)
             theta[i] += math.log(SHORT / LONG)
             yield theta
-        if posterior.noise_variance is not None:
+        if not posterior.noise.learned:
             return
 
 
@@ -325,20 +338,54 @@ def _surrogate(
     kernel: str,
     theta: Theta,
     mean: float,
-    given: float | None,
+    noise: Noise,
+    quality: Quality,
 ) -> Surrogate:
     d = X.shape[1]
     learned = torch.tensor(np.exp(theta))
-    noise_variance = learned[d + 1] if given is None else _double(given)
+    single = learned[d + 1] if noise.learned else _double(0.0)
+    noise_variance = torch.from_numpy(noise.fixed) + single * torch.from_numpy(noise.share)
+    if not noise.learned:  # that of a single measurement, as most of them are
+        single = (noise_variance * quality.count).median()
     return Surrogate(
         kernel=StationaryKernel(learned[d], (kernel,) * d, learned[:d]),
         mean=_double(mean),
         X=X,
         y=y,
-        noise_variance=noise_variance.expand(len(y)),
-        new_noise_variance=noise_variance,
+        noise_variance=noise_variance,
+        new_noise_variance=single,
         units=units,
+        log_noise_variance=_in_model(quality.log_variance, units),
+        unseen=quality.unseen,
+        new_unseen=quality.new_unseen,
     )
+
+
+def _in_model(log_variance: LogVariance | None, units: Units) -> LogVariance | None:
+    """The log of a raw variance as one of the variance in the units of the model."""
+    if log_variance is None:
+        return None
+    square = 2 * units.y_scale.log()
+    return lambda x: log_variance(x) - square
+
+
+def _variances(quality: Quality, given: float | None, scale: float) -> Noise:
+    """What is known of the noise variances, in units of the model, and what is to be learned."""
+    known, share = quality.known.numpy() / scale**2, 1 / quality.count.numpy()
+    unknown = np.isnan(known)
+    if given is None:
+        return Noise(np.where(unknown, 0.0, known), np.where(unknown, share, 0.0))
+    return Noise(np.where(unknown, share * given / scale**2, known), np.zeros_like(share))
+
+
+def _at_least(noise: Noise, variance: float) -> Noise:
+    return Noise(np.maximum(noise.fixed, variance), noise.share)
+
+
+def _around(Z: Float[Tensor, "n d"], unseen: Unseen) -> Around:
+    """Places of all rows, by a few of the draws: hyper-parameters do not need more."""
+    z, weights = unseen.draws.portion(0, FEW_DRAWS)(Z)
+    return Around(unseen.rows.numpy(), z.numpy(), weights.numpy())
 
 
 def check_data(X: Tensor, y: Tensor) -> None:

@@ -8,11 +8,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from meseta.gp.blocks import in_blocks
 from meseta.gp.cholesky import cholesky
 from meseta.gp.clamped import Clamped
+from meseta.gp.observed import Coming, Observed, Unseen
 from meseta.kernels import SmoothedKernel
-from meseta.kernels.smoothed import Covariance
+from meseta.noise.draws import Places
 
 # Of the prior variance: what rounding can do to v_f at the data.
 ROUNDING = 1e-12
@@ -33,8 +33,9 @@ class JointPosterior:
     """f ~ GP(mean, k_f) given y = f(X) + noise, with g(x) = E f(x + xi) alongside.
 
     L is the Cholesky factor of k_f(X, X) + diag(noise_variance): the only factorisation of the
-    data. alpha = K^-1 (y - mean). `new_noise_variance` is that of an observation yet to come.
-    `clamped` says which variances were negative by more than rounding, wherever it was used.
+    data. alpha = K^-1 (y - mean). Where the noise acted `unseen`, an average of f around X is in
+    its place. `coming` is an observation yet to come. `clamped` says which variances were negative
+    by more than rounding, wherever it was used.
     """
 
     kernel: SmoothedKernel
@@ -42,31 +43,69 @@ class JointPosterior:
     X: Float[Tensor, "n d"]
     y: Float[Tensor, " n"]
     noise_variance: Float[Tensor, " n"]
-    new_noise_variance: Float[Tensor, ""]
+    coming: Coming
     L: Float[Tensor, "n n"]
     alpha: Float[Tensor, " n"]
     jitter: float
     clamped: Clamped
+    unseen: Unseen | None = None
 
     @cached_property
-    def k_gf_data(self) -> Covariance:
-        """k_gf(x, X) as a function of x."""
-        return self.kernel.gf_with(self.X)
+    def observed(self) -> Observed:
+        return Observed(self.kernel, self.X, self.unseen)
+
+    def k_f_data(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
+        """Prior covariances of f(x) with the data."""
+        return self.observed.k_f(x)
+
+    def k_gf_data(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
+        """Prior covariances of g(x) with the data."""
+        return self.observed.k_g_fixed(x)
+
+    @property
+    def new_noise_variance(self) -> Float[Tensor, ""]:
+        """The variance of an observation of f yet to come, or a typical one."""
+        return self.coming.variance
 
     @property
     def jitter_variance(self) -> Float[Tensor, ""]:
         """What the jitter added to each noise variance."""
         return self.jitter * (self.kernel.kernel.variance + self.noise_variance.mean())
 
-    @property
-    def observation_variance(self) -> Float[Tensor, ""]:
-        """The variance of a new observation around f(x), as the model has to see it.
+    def observation_variance(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """The variance of a new observation around f where it is made, as the model has to see it.
 
         With jitter the model takes the data to be that much noisier, so also a new observation;
         and without any noise v_f at the data is rounding, about which there is nothing to learn.
         """
-        s2 = self.new_noise_variance + self.jitter_variance
+        s2 = self.coming.variance_at(x) + self.jitter_variance
         return torch.maximum(s2, ROUNDING * self.kernel.prior_variance)
+
+    def at(self, x: Float[Tensor, "m d"]) -> Observed:
+        """A new observation at each of x."""
+        draws = self.coming.draws
+        unseen = None if draws is None else Unseen(torch.ones(len(x), dtype=torch.bool), draws)
+        return Observed(self.kernel, x, unseen)
+
+    def new_observation(self, x: Float[Tensor, "m d"]) -> "NewObservation":
+        """What a new observation at each x has in common with the data, its mean and variance.
+
+        Where the noise takes it unseen to z, that is Var f(z) by the mean of f, and by what is not
+        known about f.
+        """
+        draws, most = self.coming.draws, self.kernel.prior_variance
+        z, w = (x, None) if draws is None else draws(x)
+        k = self.k_f_data(z.flatten(0, -2))
+        whitened = self.whiten(k)
+        v = self.clamped.sound("Var[f(x)]", most - whitened.square().sum(-1), most)
+        values = self.mean + k @ self.alpha
+        if w is None:
+            return NewObservation(whitened, values, v + self.observation_variance(x))
+        values = values.view_as(w)
+        mean = (w * values).sum(-1)
+        spread = (w * (v.view_as(w) + (values - mean[:, None]).square())).sum(-1)
+        a = (w[..., None] * whitened.view(*w.shape, -1)).sum(1)
+        return NewObservation(a, mean, spread + self.observation_variance(x))
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f and g at each x."""
@@ -80,7 +119,7 @@ class JointPosterior:
         With a = L^-1 k_f(X, x): v_f = k_f(x, x) - |a|^2, v_g = k_g(x, x) - |c|^2,
         c_fg = k_fg(x, x) - a.c, m_f = mean + k_f(x, X) alpha, m_g = mean + k_gf(x, X) alpha.
         """
-        k_xf, k_xgf = self.kernel.k_f(x, self.X), self.k_gf_data(x)
+        k_xf, k_xgf = self.k_f_data(x), self.k_gf_data(x)
         a, c = self.whiten(torch.cat([k_xf, k_xgf])).tensor_split(2)
         prior_f, (prior_fg, prior_g) = self.kernel.prior_variance, self.kernel.at_same_point(x)
         v_f = self.clamped.sound("Var[f(x)]", prior_f - a.square().sum(-1), prior_f)
@@ -99,7 +138,7 @@ class JointPosterior:
         return self.mean + self.k_gf_data(x) @ self.alpha
 
     def mean_f(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m"]:
-        return self.mean + self.kernel.k_f(x, self.X) @ self.alpha
+        return self.mean + self.k_f_data(x) @ self.alpha
 
     def covariance_g(
         self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
@@ -115,14 +154,14 @@ class JointPosterior:
         self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
     ) -> Float[Tensor, "*batch m p"]:
         """Cov[g(x), f(z)] given the data."""
-        c_x, a_z = self.whiten(self.k_gf_data(x)), self.whiten(self.kernel.k_f(z, self.X))
+        c_x, a_z = self.whiten(self.k_gf_data(x)), self.whiten(self.k_f_data(z))
         return self.kernel.k_gf(x, z) - c_x @ a_z.mT
 
     def covariance_f(
         self, x: Float[Tensor, "*#batch m d"], z: Float[Tensor, "*#batch p d"]
     ) -> Float[Tensor, "*batch m p"]:
         """Cov[f(x), f(z)] given the data."""
-        a_x, a_z = self.whiten(self.kernel.k_f(x, self.X)), self.whiten(self.kernel.k_f(z, self.X))
+        a_x, a_z = self.whiten(self.k_f_data(x)), self.whiten(self.k_f_data(z))
         return self.kernel.k_f(x, z) - a_x @ a_z.mT
 
     def leave_one_out(
@@ -140,15 +179,64 @@ class JointPosterior:
         self, x: Float[Tensor, "p d"], y: Float[Tensor, " p"] | None = None
     ) -> "JointPosterior":
         """Given further observations too; without `y`, given that they equal their mean."""
-        y = self.mean_f(x) if y is None else y
+        noise_variance = self.coming.variance_at(x)
+        if self.coming.draws is not None:
+            noise_variance = noise_variance + Scatter(self.observed, self.coming.draws(x)).by(self)
         return condition(
             self.kernel,
             self.mean,
             torch.cat([self.X, x]),
-            torch.cat([self.y, y]),
-            torch.cat([self.noise_variance, self.new_noise_variance.expand(len(x))]),
-            self.new_noise_variance,
+            torch.cat([self.y, self.new_observation(x).mean if y is None else y]),
+            torch.cat([self.noise_variance, noise_variance]),
+            self.coming,
+            _with_coming(self.unseen, self.coming, len(self.X), len(x)),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """E Var f(x + xi) at designs x, which the noise takes to places; `observed` are the data."""
+
+    observed: Observed
+    places: Places
+
+    @cached_property
+    def _with_data(self) -> Float[Tensor, "p n"]:
+        return self.observed.k_f(self.places.z.flatten(0, 1))
+
+    @cached_property
+    def _prior(self) -> Float[Tensor, " m"]:
+        z, w = self.places
+        kernel = self.observed.kernel
+        return kernel.prior_variance - (w[:, None] @ kernel.k_f(z, z) @ w[..., None])[:, 0, 0]
+
+    def by(self, posterior: JointPosterior) -> Float[Tensor, " m"]:
+        """Given the data, in a posterior of these."""
+        w = self.places.weights
+        a = posterior.whiten(self._with_data).view(*w.shape, -1)
+        values = (self._with_data @ posterior.alpha).view_as(w)
+        of_mean = (w * (values - (w * values).sum(-1, keepdim=True)).square()).sum(-1)
+        # what is not known about f: the variances at z, less that of their average
+        apart = a - (w[..., None] * a).sum(1, keepdim=True)
+        return of_mean + (self._prior - (w * apart.square().sum(-1)).sum(-1)).clamp_min(0.0)
+
+
+class NewObservation(NamedTuple):
+    """A new observation: a = L^-1 k(X, x), its mean and its variance."""
+
+    a: Float[Tensor, "m n"]
+    mean: Float[Tensor, " m"]
+    variance: Float[Tensor, " m"]
+
+
+def _with_coming(unseen: Unseen | None, coming: Coming, n: int, num: int) -> Unseen | None:
+    """Which rows the noise acts on unseen, with `num` new ones behind n."""
+    draws = coming.draws if unseen is None else unseen.draws
+    if draws is None:
+        return None
+    before = torch.zeros(n, dtype=torch.bool) if unseen is None else unseen.rows
+    new = torch.full((num,), coming.draws is not None, dtype=torch.bool)
+    return Unseen(torch.cat([before, new]), draws)
 
 
 def condition(
@@ -157,13 +245,28 @@ def condition(
     X: Float[Tensor, "n d"],
     y: Float[Tensor, " n"],
     noise_variance: Float[Tensor, " n"],
-    new_noise_variance: Float[Tensor, ""],
+    coming: Coming,
+    unseen: Unseen | None = None,
 ) -> JointPosterior:
     """The joint posterior of f and g given y = f(X) + noise."""
-    K = in_blocks(lambda x: kernel.k_f(x, X), X, len(X))
+    K = Observed(kernel, X, unseen).own
+    return condition_on(K, kernel, mean, X, y, noise_variance, coming, unseen)
+
+
+def condition_on(
+    K: Float[Tensor, "n n"],
+    kernel: SmoothedKernel,
+    mean: Float[Tensor, ""],
+    X: Float[Tensor, "n d"],
+    y: Float[Tensor, " n"],
+    noise_variance: Float[Tensor, " n"],
+    coming: Coming,
+    unseen: Unseen | None = None,
+) -> JointPosterior:
+    """The same, where the covariance K of the data is known."""
     L, jitter = cholesky(K + torch.diag(noise_variance))
     alpha = torch.cholesky_solve((y - mean)[:, None], L)[:, 0]
     clamped = Clamped(kernel.prior_variance, kernel.error)
     return JointPosterior(
-        kernel, mean, X, y, noise_variance, new_noise_variance, L, alpha, jitter, clamped
+        kernel, mean, X, y, noise_variance, coming, L, alpha, jitter, clamped, unseen
     )

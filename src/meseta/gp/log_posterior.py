@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float64
+from jaxtyping import Bool, Float64, Int
 from scipy.linalg import lapack
 
-from meseta.kernels.stationary import Shape
+from meseta.kernels.stationary import Correlation, Shape
 
 Theta = Float64[np.ndarray, " h"]
 Pairs = Float64[np.ndarray, " p"]
+TINY = 1e-300
 LOWEST = -1e30  # where the covariance has no Cholesky factor; a line search comes back from there
 
 
@@ -32,12 +34,46 @@ class LogPrior:
         return self._height - float(z @ z) / 2, -z / self.spread
 
 
+class Noise(NamedTuple):
+    """The noise variance of each value: `fixed` + `share` times the one that is learned."""
+
+    fixed: Float64[np.ndarray, " n"]
+    share: Float64[np.ndarray, " n"]
+
+    @classmethod
+    def same(cls, n: int, variance: float | None) -> "Noise":
+        """The same for all; None: learned."""
+        if variance is None:
+            return cls(np.zeros(n), np.ones(n))
+        return cls(np.full(n, variance), np.zeros(n))
+
+    @property
+    def learned(self) -> bool:
+        return bool(self.share.any())
+
+    def some(self, rows: Any) -> "Noise":
+        return Noise(self.fixed[rows], self.share[rows])
+
+
+class Around(NamedTuple):
+    """Rows whose values are those of an average of f: places and weights of each."""
+
+    rows: Bool[np.ndarray, " n"]
+    z: Float64[np.ndarray, "n m d"]
+    weights: Float64[np.ndarray, "n m"]
+
+    def some(self, rows: Any) -> "Around":
+        return Around(*(each[rows] for each in self))
+
+
 class LogPosterior:
     """theta -> log p(y | theta) + log p(theta), and its gradient; in nats.
 
     theta are the logs of the d lengthscales, of the variance of f, and of the noise variance if
-    that is not given. The mean of f has no prior, and the value that it has the highest likelihood
-    with: 1' K^-1 y / 1' K^-1 1. With a = K^-1 (y - mean) and W = a a' - K^-1 the gradient is
+    that is learned. A value that is the average of f `around` a point scatters by Var f(x + xi),
+    so that its variance is that of f all the same. The mean of f has no prior, and the value that
+    it has the highest likelihood with: 1' K^-1 y / 1' K^-1 1. With a = K^-1 (y - mean) and
+    W = a a' - K^-1 the gradient is
     tr(W dK / d theta) / 2 [Rasmussen and Williams 2006, Eq. 5.9]. All elements of K^-1 are needed,
     so it is computed, from the Cholesky factor.
 
@@ -50,16 +86,22 @@ class LogPosterior:
         y: Float64[np.ndarray, " n"],
         shape: Shape,
         prior: LogPrior,
-        noise_variance: float | None = None,
+        noise: Noise,
+        around: Around | None = None,
     ) -> None:
         n = len(y)
-        self.X, self.y, self.shape, self.prior = X, y, shape, prior
-        self.noise_variance = noise_variance
+        self.X, self.y, self.shape, self.prior, self.noise = X, y, shape, prior, noise
         self._first, self._second = np.triu_indices(n, 1)
+        if around is None:
+            self._correlation = shape.correlation(
+                np.ascontiguousarray(np.abs(X[self._first] - X[self._second]).T)
+            )
+        else:
+            kind = around.rows[self._first] + 2 * around.rows[self._second]
+            order = np.argsort(kind, kind="stable")
+            self._first, self._second = self._first[order], self._second[order]
+            self._correlation = _averaged(shape, X, around, self._first, self._second, kind[order])
         self._places = self._first * n + self._second
-        self._correlation = shape.correlation(
-            np.ascontiguousarray(np.abs(X[self._first] - X[self._second]).T)
-        )
         self._sides = np.asfortranarray(np.stack([np.ones(n), y], -1))
 
     def __call__(self, theta: Theta) -> tuple[float, Theta]:
@@ -73,13 +115,13 @@ class LogPosterior:
         value -= float((self.y - mean) @ alpha) / 2
         value -= float(np.log(L.diagonal()).sum()) + n * math.log(2 * math.pi) / 2
         inverse = lapack.dpotri(L, lower=1, overwrite_c=1)[0].T.reshape(-1)
-        trace = alpha @ alpha - inverse[:: n + 1].sum()
+        weights = alpha**2 - inverse[:: n + 1]
         # each pair stands for two elements of W, which the factor 1 / 2 takes back
         weighted = (alpha[self._first] * alpha[self._second] - inverse[self._places]) * k
         gradient[:d] += slopes(weighted)
-        gradient[d] += weighted.sum() + variance * trace / 2
-        if self.noise_variance is None:
-            gradient[d + 1] += noise * trace / 2
+        gradient[d] += weighted.sum() + variance * weights.sum() / 2
+        if self.noise.learned:
+            gradient[d + 1] += math.exp(theta[d + 1]) * float(self.noise.share @ weights) / 2
         return value, gradient
 
     def mean(self, theta: Theta) -> float:
@@ -88,15 +130,20 @@ class LogPosterior:
         L = self._factor(k, variance + noise)
         return float(self.y.mean()) if L is None else self._solved(L)[0]
 
-    def _covariance(self, theta: Theta) -> tuple[float, float, Pairs, Callable[[Pairs], Theta]]:
+    def _covariance(
+        self, theta: Theta
+    ) -> tuple[float, Float64[np.ndarray, " n"], Pairs, Callable[[Pairs], Theta]]:
         """The variances of f and of the noise, the covariances of pairs, and their slopes."""
         d = self.X.shape[1]
-        variance = math.exp(theta[d])
-        noise = math.exp(theta[d + 1]) if self.noise_variance is None else self.noise_variance
+        variance, noise = math.exp(theta[d]), self.noise.fixed
+        if self.noise.learned:
+            noise = noise + math.exp(theta[d + 1]) * self.noise.share
         correlation, slopes = self._correlation(np.exp(theta[:d]))
         return variance, noise, variance * correlation, slopes
 
-    def _factor(self, k: Pairs, diagonal: float) -> Float64[np.ndarray, "n n"] | None:
+    def _factor(
+        self, k: Pairs, diagonal: Float64[np.ndarray, " n"]
+    ) -> Float64[np.ndarray, "n n"] | None:
         n = len(self.y)
         K = np.zeros((n, n))
         flat = K.reshape(-1)
@@ -110,3 +157,51 @@ class LogPosterior:
         of_one, of_y = lapack.dpotrs(L, self._sides, lower=1)[0].T
         mean = float(of_y.sum() / of_one.sum())
         return mean, of_y - mean * of_one
+
+
+def _averaged(
+    shape: Shape,
+    X: Float64[np.ndarray, "n d"],
+    around: Around,
+    first: Int[np.ndarray, " p"],
+    second: Int[np.ndarray, " p"],
+    kind: Int[np.ndarray, " p"],
+) -> Callable[[Float64[np.ndarray, " d"]], Correlation]:
+    """The correlations of pairs, averaged over the places of both.
+
+    `kind` says whether the first (1), the second (2), both or none are averages, in ascending
+    order.
+    """
+    differences, weights, sizes = [], [], []
+    for which in range(4):
+        a, b = first[kind == which], second[kind == which]
+        z_a, w_a = _places_of(X, around, a, bool(which & 1))
+        z_b, w_b = _places_of(X, around, b, bool(which & 2))
+        each = (z_a[:, :, None] - z_b[:, None]).reshape(-1, X.shape[1])
+        differences.append(np.abs(each).T)
+        weights.append((w_a[:, :, None] * w_b[:, None]).reshape(-1))
+        sizes.append(np.full(len(a), z_a.shape[1] * z_b.shape[1]))
+    w, size = np.concatenate(weights), np.concatenate(sizes)
+    starts = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.intp)
+    of_places = shape.correlation(np.ascontiguousarray(np.concatenate(differences, axis=1)))
+
+    def at(lengthscale: Float64[np.ndarray, " d"]) -> Correlation:
+        each, slopes = of_places(lengthscale)
+        each = w * each
+        pairs = np.add.reduceat(each, starts) if len(starts) else each
+
+        def of_pairs(weighted: Pairs) -> Float64[np.ndarray, " d"]:
+            # weighted has the correlation of the pair as a factor
+            return slopes(np.repeat(weighted / np.maximum(pairs, TINY), size) * each)
+
+        return pairs, of_pairs
+
+    return at
+
+
+def _places_of(
+    X: Float64[np.ndarray, "n d"], around: Around, rows: Int[np.ndarray, " p"], average: bool
+) -> tuple[Float64[np.ndarray, "p m d"], Float64[np.ndarray, "p m"]]:
+    if average:
+        return around.z[rows], around.weights[rows]
+    return X[rows][:, None], np.ones((len(rows), 1))

@@ -13,8 +13,9 @@ from torch.autograd.function import once_differentiable
 
 from meseta.gp.cholesky import cholesky
 from meseta.gp.joint import JointPosterior
+from meseta.gp.observed import Observed
 from meseta.kernels import SmoothedKernel
-from meseta.kernels.smoothed import Covariance, Waves
+from meseta.kernels.smoothed import Waves
 from meseta.kernels.spectrum import frequencies
 
 Sampler = Literal["pathwise", "sparse-spectrum"]
@@ -35,14 +36,13 @@ class SamplePaths:
     f_sine: Float[Tensor, "paths features"]
     g_cosine: Float[Tensor, "paths features"]
     g_sine: Float[Tensor, "paths features"]
-    X: Float[Tensor, "n d"]
+    observed: Observed
     update: Float[Tensor, "paths n"]
     jitter: float  # added to the diagonal of the covariance behind the update
 
-    @cached_property
-    def k_gf_data(self) -> Covariance:
-        """k_gf(x, X) as a function of x."""
-        return self.kernel.gf_with(self.X)
+    @property
+    def X(self) -> Float[Tensor, "n d"]:
+        return self.observed.X
 
     def subset(self, path: Int[Tensor, " k"]) -> "SamplePaths":
         """Some of the paths."""
@@ -59,7 +59,7 @@ class SamplePaths:
         """All paths of f at the same points."""
         phase = x @ self.omega.T
         waves = self.f_cosine @ phase.cos().T + self.f_sine @ phase.sin().T
-        return self.mean + waves + self.update @ self.kernel.k_f(x, self.X).T
+        return self.mean + waves + self.update @ self.observed.k_f(x).T
 
     def f_of(self, path: Int[Tensor, " b"], z: Float[Tensor, "b m d"]) -> Float[Tensor, "b m"]:
         """Path path[i] of f at all of z[i]."""
@@ -68,14 +68,14 @@ class SamplePaths:
         )
         phase = z @ self.omega.T
         waves = (phase.cos() @ cosine + phase.sin() @ sine)[..., 0]
-        k = self.kernel.k_f(z.flatten(0, 1), self.X).view(*z.shape[:2], len(self.X))
+        k = self.observed.k_f(z.flatten(0, 1)).view(*z.shape[:2], len(self.X))
         return self.mean + waves + (k @ update)[..., 0]
 
     def g(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
         """All paths of g at the same points."""
         c, s = self._carrier(x)
         waves = self.g_cosine @ c.T + self.g_sine @ s.T
-        return self.mean + waves + self.update @ self.k_gf_data(x).T
+        return self.mean + waves + self.update @ self.observed.k_g_fixed(x).T
 
     def g_of(self, path: Int[Tensor, " m"], x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         """Path path[i] of g at x[i]."""
@@ -85,7 +85,7 @@ class SamplePaths:
         else:
             c, s = self._carrier(x)
             waves = (cosine * c + sine * s).sum(-1)
-        updates = self.k_gf_data(x) * self.update[path]
+        updates = self.observed.k_g_fixed(x) * self.update[path]
         return self.mean + waves + updates.sum(-1)
 
     @property
@@ -161,11 +161,15 @@ def _pathwise(
     cosine, sine = amplitude * torch.randn(
         2, num_paths, len(omega), generator=generator, dtype=torch.double
     )
-    phase = posterior.X @ omega.T
-    prior = cosine @ phase.cos().T + sine @ phase.sin().T
+    prior = posterior.observed.of(lambda x: _waves_of(x, omega, cosine, sine))
     residual = posterior.y - posterior.mean - prior - _noise(posterior, num_paths, generator)
     update = torch.cholesky_solve(residual.T, posterior.L).T
     return _smoothed(posterior, omega, cosine, sine, update, posterior.jitter)
+
+
+def _waves_of(x: Tensor, omega: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    phase = x @ omega.T
+    return cosine @ phase.cos().T + sine @ phase.sin().T
 
 
 def _sparse_spectrum(
@@ -180,7 +184,7 @@ def _sparse_spectrum(
     omega = frequencies(kernel.kernel, num_features, generator)
     b = 2 * math.pi * torch.rand(num_features, generator=generator, dtype=torch.double)
     amplitude = (2 * kernel.kernel.variance / num_features).sqrt()
-    Phi = amplitude * (posterior.X @ omega.T + b).cos()
+    Phi = posterior.observed.of(lambda x: amplitude * (x @ omega.T + b).cos().T).T
     w = torch.randn(num_paths, num_features, generator=generator, dtype=torch.double)
     residual = posterior.y - posterior.mean - w @ Phi.T - _noise(posterior, num_paths, generator)
     L, jitter = cholesky(Phi @ Phi.T + torch.diag(_observation_variance(posterior)))
@@ -210,7 +214,7 @@ def _smoothed(
         f_sine=sine,
         g_cosine=cosine * real + sine * imaginary,
         g_sine=sine * real - cosine * imaginary,
-        X=posterior.X,
+        observed=posterior.observed,
         update=update,
         jitter=jitter,
     )

@@ -1,6 +1,7 @@
 """RobustPosterior: the posterior of f and of g(x) = E f(x + xi), in the user's units."""
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -9,13 +10,18 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.boundary import shown
-from meseta.gp.joint import JointMoments, JointPosterior, condition
+from meseta.gp.joint import JointMoments, JointPosterior, Scatter, condition_on
 from meseta.gp.mixture import Mixture
+from meseta.gp.observed import Coming, Observed
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.kernels import smooth
 from meseta.kernels.smoothed import NOTICEABLE, REFUSED
 from meseta.noise import NoiseLaw, in_units, resolved
 from meseta.space.domain import checked_bounds
+
+# How often Var f(x + xi) is computed from the model that follows from it, at most, and the share of
+# the largest by which it may still change.
+ROUNDS, SETTLED = 10, 0.01
 
 
 class Gaussian(NamedTuple):
@@ -126,14 +132,40 @@ def joint_posterior(
     corners = torch.cat([surrogate.X, box])
     kernel = smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)]))
     _check_error(kernel.error, law)
-    return condition(
-        kernel,
-        surrogate.mean,
-        surrogate.X,
-        surrogate.y,
-        surrogate.noise_variance,
-        surrogate.new_noise_variance,
-    )
+    unseen = surrogate.unseen
+    draws = unseen.draws if unseen is not None and surrogate.new_unseen else None
+    coming = Coming(surrogate.new_noise_variance, surrogate.log_noise_variance, draws)
+
+    observed = Observed(kernel, surrogate.X, unseen)
+
+    def given(noise_variance: Float[Tensor, " n"]) -> JointPosterior:
+        mean, X, y = surrogate.mean, surrogate.X, surrogate.y
+        return condition_on(observed.own, kernel, mean, X, y, noise_variance, coming, unseen)
+
+    if observed.places is None:
+        return given(surrogate.noise_variance)
+    return _with_scatter(given, surrogate, Scatter(observed, observed.places))
+
+
+def _with_scatter(
+    given: Callable[[Tensor], JointPosterior], surrogate: Surrogate, scatter: Scatter
+) -> JointPosterior:
+    """Values where the noise acted unseen scatter around g by Var f(x + xi), as the model has it.
+
+    First as it has it before any value, then as it has it given the values, until that settles.
+    """
+    assert surrogate.unseen is not None
+    rows, noise_variance = surrogate.unseen.rows, surrogate.noise_variance
+    posterior = given(noise_variance + rows * surrogate.kernel.variance)
+    before = torch.zeros(())
+    with torch.no_grad():
+        for _ in range(ROUNDS):
+            after = scatter.by(posterior)
+            posterior = given(noise_variance.index_put((rows,), noise_variance[rows] + after))
+            if (after - before).abs().max() <= SETTLED * after.max():
+                break
+            before = after
+    return posterior
 
 
 def _check_error(error: float, noise: NoiseLaw) -> None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.observed import LogVariance, Unseen
 from meseta.kernels import StationaryKernel
 
 
@@ -41,3 +42,6 @@ class Surrogate:
     noise_variance: Float[Tensor, " n"]
     new_noise_variance: Float[Tensor, ""]
     units: Units
+    log_noise_variance: LogVariance | None = None  # of a new one, where it depends on the design
+    unseen: Unseen | None = None  # None: what was planned was carried out
+    new_unseen: bool = False  # whether a new one is like that

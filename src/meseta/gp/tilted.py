@@ -6,7 +6,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.joint import JointPosterior
-from meseta.kernels import SmoothedKernel
+from meseta.gp.observed import Observed
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,11 +18,11 @@ class Tilted:
     w: Float[Tensor, "p m"]
     with_g: bool
 
-    def k(self, kernel: SmoothedKernel, x: Float[Tensor, "m d"]) -> Float[Tensor, "p m"]:
-        """Prior covariance of that with f at all of x."""
+    def k(self, observed: Observed) -> Float[Tensor, "p n"]:
+        """Prior covariance of that with what is observed."""
         p, m, _ = self.z.shape
-        k = (self.w[:, None] @ kernel.k_f(self.z.flatten(0, 1), x).view(p, m, -1))[:, 0]
-        return k + kernel.k_gf(self.A, x) if self.with_g else k
+        k = (self.w[:, None] @ observed.k_f(self.z.flatten(0, 1)).view(p, m, -1))[:, 0]
+        return k + observed.k_g(self.A) if self.with_g else k
 
 
 def heaviest(
@@ -43,7 +43,7 @@ def variance_of_sum(
 ) -> Float[Tensor, " b"]:
     """Var[sum_j w_j f(z_j)] given the data."""
     weighted = w[:, None] @ posterior.kernel.k_f(z, z) @ w[:, :, None]
-    known = posterior.whiten(w[:, None] @ posterior.kernel.k_f(z, posterior.X))
+    known = posterior.whiten(w[:, None] @ posterior.k_f_data(z))
     most = posterior.kernel.prior_variance
     rest = weighted[:, 0, 0] - known[:, 0].square().sum(-1)
     return posterior.clamped.sound("Var[sum w f]", rest, most)

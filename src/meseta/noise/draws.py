@@ -97,6 +97,14 @@ def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator, tail: floa
     return Draws(torch.stack(own, dim=-1), counts, tuple(marginals), tuple(parts))
 
 
+def clouds(law: NoiseLaw, d: int) -> list[list[int]]:
+    """The columns of laws of several parameters that can only be sampled."""
+    _, shared = own_and_shared(law.in_dimension(d), d)
+    return [
+        dims for dims, part in shared if not _num_causes(part) and not isinstance(part, Substituted)
+    ]
+
+
 def draw_extremes(
     law: NoiseLaw, d: int, share: float | None, num: int, generator: torch.Generator
 ) -> Draws:
