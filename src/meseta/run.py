@@ -267,7 +267,12 @@ def _step(
         if optimizer.outcomes.several and (found.value is not None or found.others):
             value = {optimizer.outcomes.objective: found.value, **found.others}
         error = (found.wrong or "f returned None") if found.value is None else None
-        optimizer.tell(told, value, error=error, trial=number)
+        precision: Any = {}
+        if found.value is not None or found.others:
+            designed = set(found.executed) - set(optimizer.environments.variables)
+            execution = found.execution or ("known" if designed else None)
+            precision = {"std": found.std, "n": found.n, "executed": execution}
+        optimizer.tell(told, value, error=error, trial=number, **precision)
         if found.wrong and found.value is None:
             return _warned(first_error, params, found.wrong, EvaluationFailed(found.wrong))
         if found.wrong:  # Python shows each sentence once

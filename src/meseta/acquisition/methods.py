@@ -43,6 +43,7 @@ class Method(NamedTuple):
     beyond: bool = False  # whether it can tell what points are worth that are no designs
     measures: bool = False  # whether it serves others than the mean
     constrained: Callable[..., Prepared] | None = None  # where other outcomes have limits
+    unseen: bool = False  # whether it knows what an experiment tells that the noise acted on
 
 
 def _mean_of_g(posterior: JointPosterior, options: Any) -> MeanOf:
@@ -68,13 +69,16 @@ METHODS = {
         beyond=True,
         measures=True,
         constrained=prepare_constrained,
+        unseen=True,
     ),
     "uu-ei": Method("BO-UU EI", EIOptions, prepare_ei, _mean_of_g),
     "uu-ucb": Method("BO-UU UCB", UCBOptions, prepare_ucb, _mean_of_g),
     "uu-mes": Method("BO-UU MES", NESOptions, prepare_mes, _mean_of_g),
     "unscented-ei": Method("Unsc. BO", UnscentedOptions, prepare_unscented_ei, _unscented_mean),
     "ei": Method("Standard BO EI", EIOptions, prepare_ei_of_f, _mean_of_f),
-    "sobol": Method("Sobol", SobolOptions, None, _mean_of_g, beyond=True, measures=True),
+    "sobol": Method(
+        "Sobol", SobolOptions, None, _mean_of_g, beyond=True, measures=True, unseen=True
+    ),
 }
 
 
@@ -142,6 +146,17 @@ def check_constraints(name: str) -> None:
     raise ValueError(
         f"the method {name!r} knows of one outcome only, and cannot serve constraints on others; "
         f"take one of {', '.join(map(repr, able))}"
+    )
+
+
+def check_unseen(name: str) -> None:
+    """Refuse a method that takes every experiment for one of f itself."""
+    if get(name).unseen:
+        return
+    able = ", ".join(repr(each) for each, method in METHODS.items() if method.unseen)
+    raise ValueError(
+        f"the method {name!r} takes it that f(x) is observed, and not f where the noise took x "
+        f'unseen (executed="unseen"); take one of {able}'
     )
 
 

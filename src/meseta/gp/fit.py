@@ -50,7 +50,6 @@ LONGER = 0.5  # log of how much longer lengthscales of Matern kernels are, for t
 # starts are compared with at most MOST_COMPARED of them.
 MOST_FITTED, MOST_COMPARED = 500, 150
 MOST_AVERAGED = 100  # of which some are averages over the noise
-FEW_DRAWS = 8
 MOST_STEPS = 200
 # A fit that ends with a larger slope of the log posterior has not converged. It usually ends at
 # 1e-3 or less; 0.1 nats for an e-fold of a lengthscale change no suggestion.
@@ -384,7 +383,7 @@ def _at_least(noise: Noise, variance: float) -> Noise:
 
 def _around(Z: Float[Tensor, "n d"], unseen: Unseen) -> Around:
     """Places of all rows, by a few of the draws: hyper-parameters do not need more."""
-    z, weights = unseen.draws.portion(0, FEW_DRAWS)(Z)
+    z, weights = unseen.noise.few(Z)
     return Around(unseen.rows.numpy(), z.numpy(), weights.numpy())
 
 

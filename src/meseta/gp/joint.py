@@ -83,8 +83,8 @@ class JointPosterior:
 
     def at(self, x: Float[Tensor, "m d"]) -> Observed:
         """A new observation at each of x."""
-        draws = self.coming.draws
-        unseen = None if draws is None else Unseen(torch.ones(len(x), dtype=torch.bool), draws)
+        noise = self.coming.noise
+        unseen = None if noise is None else Unseen(torch.ones(len(x), dtype=torch.bool), noise)
         return Observed(self.kernel, x, unseen)
 
     def new_observation(self, x: Float[Tensor, "m d"]) -> "NewObservation":
@@ -93,19 +93,23 @@ class JointPosterior:
         Where the noise takes it unseen to z, that is Var f(z) by the mean of f, and by what is not
         known about f.
         """
-        draws, most = self.coming.draws, self.kernel.prior_variance
-        z, w = (x, None) if draws is None else draws(x)
+        noise, most = self.coming.noise, self.kernel.prior_variance
+        z, w = (x, None) if noise is None else noise.few(x)
         k = self.k_f_data(z.flatten(0, -2))
-        whitened = self.whiten(k)
-        v = self.clamped.sound("Var[f(x)]", most - whitened.square().sum(-1), most)
+        a = self.whiten(k)
+        v = self.clamped.sound("Var[f(x)]", most - a.square().sum(-1), most)
         values = self.mean + k @ self.alpha
-        if w is None:
-            return NewObservation(whitened, values, v + self.observation_variance(x))
+        s2 = self.observation_variance(x)
+        if noise is None or w is None:
+            return NewObservation(a, values, v + s2)
+        if noise.law == self.kernel.law:
+            k_y = self.k_gf_data(x)
+        else:
+            k_y = (w[..., None] * k.view(*w.shape, -1)).sum(1)
         values = values.view_as(w)
-        mean = (w * values).sum(-1)
-        spread = (w * (v.view_as(w) + (values - mean[:, None]).square())).sum(-1)
-        a = (w[..., None] * whitened.view(*w.shape, -1)).sum(1)
-        return NewObservation(a, mean, spread + self.observation_variance(x))
+        away = values - (w * values).sum(-1, keepdim=True)
+        spread = (w * (v.view_as(w) + away.square())).sum(-1)
+        return NewObservation(self.whiten(k_y), self.mean + k_y @ self.alpha, spread + s2)
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f and g at each x."""
@@ -179,9 +183,9 @@ class JointPosterior:
         self, x: Float[Tensor, "p d"], y: Float[Tensor, " p"] | None = None
     ) -> "JointPosterior":
         """Given further observations too; without `y`, given that they equal their mean."""
-        noise_variance = self.coming.variance_at(x)
-        if self.coming.draws is not None:
-            noise_variance = noise_variance + Scatter(self.observed, self.coming.draws(x)).by(self)
+        noise_variance, noise = self.coming.variance_at(x), self.coming.noise
+        if noise is not None:
+            noise_variance = noise_variance + Scatter(self.observed, noise.draws(x)).by(self)
         return condition(
             self.kernel,
             self.mean,
@@ -231,12 +235,12 @@ class NewObservation(NamedTuple):
 
 def _with_coming(unseen: Unseen | None, coming: Coming, n: int, num: int) -> Unseen | None:
     """Which rows the noise acts on unseen, with `num` new ones behind n."""
-    draws = coming.draws if unseen is None else unseen.draws
-    if draws is None:
+    noise = coming.noise if unseen is None else unseen.noise
+    if noise is None:
         return None
     before = torch.zeros(n, dtype=torch.bool) if unseen is None else unseen.rows
-    new = torch.full((num,), coming.draws is not None, dtype=torch.bool)
-    return Unseen(torch.cat([before, new]), draws)
+    new = torch.full((num,), coming.noise is not None, dtype=torch.bool)
+    return Unseen(torch.cat([before, new]), noise)
 
 
 def condition(

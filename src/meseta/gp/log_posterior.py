@@ -182,7 +182,7 @@ def _averaged(
         weights.append((w_a[:, :, None] * w_b[:, None]).reshape(-1))
         sizes.append(np.full(len(a), z_a.shape[1] * z_b.shape[1]))
     w, size = np.concatenate(weights), np.concatenate(sizes)
-    starts = np.concatenate([[0], np.cumsum(size)[:-1]]).astype(np.intp)
+    starts = np.cumsum(size) - size
     of_places = shape.correlation(np.ascontiguousarray(np.concatenate(differences, axis=1)))
 
     def at(lengthscale: Float64[np.ndarray, " d"]) -> Correlation:

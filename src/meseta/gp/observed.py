@@ -1,8 +1,8 @@
 """What is observed at designs: f there; or f where the noise took the design, and nobody saw where.
 
-Such a value is a noisy one of g(x) = E f(x + xi), averaged over `Draws` of the noise. These are
-enough: what a few of them leave open is small beside the variance of f(x + xi) itself, which each
-such value has.
+Such a value is a noisy one of g(x) = E f(x + xi), and its covariances are those of g. Under another
+law than that of g it is an average over draws of the noise. A few are enough: what they leave open
+is small beside the variance of f(x + xi) itself, which each such value has.
 """
 
 from collections.abc import Callable
@@ -20,23 +20,26 @@ from meseta.noise import NoiseLaw
 from meseta.noise.draws import Draws, Places, clouds, draw
 
 NODES, MORE_NODES = 16, 32  # draws of the noise that was not seen; where they are random
+FEW_NODES = 8  # for how much it scatters what is yet to come
 
 LogVariance = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
+Covariances = Callable[[Tensor], Tensor]  # (*, m, d) -> (*, m, n)
 
 
 @dataclass(frozen=True, eq=False)
-class Unseen:
-    """Which of the rows the noise acted on, and how it acts."""
+class Acting:
+    """The noise that acts on experiments, and draws of it."""
 
-    rows: Bool[Tensor, " n"]
+    law: NoiseLaw
     draws: Draws
 
-    def some(self, chosen: Int[Tensor, " m"]) -> "Unseen":
-        return Unseen(self.rows[chosen], self.draws)
+    @cached_property
+    def few(self) -> Draws:
+        return self.draws.portion(0, FEW_NODES)
 
 
-def draws_of(law: NoiseLaw, d: int) -> Draws:
-    """The draws of the noise that acts in experiments; the same ones each time.
+def acting(law: NoiseLaw, d: int) -> Acting:
+    """With the same draws each time.
 
     Random ones of a cloud of points get the mean and the standard deviations of the cloud.
     """
@@ -46,7 +49,7 @@ def draws_of(law: NoiseLaw, d: int) -> Draws:
         (dims, part, _like(part, drawn) if dims in at_random else drawn)
         for dims, part, drawn in found.shared
     )
-    return replace(found, shared=shared)
+    return Acting(law.in_dimension(d), replace(found, shared=shared))
 
 
 def _like(law: NoiseLaw, drawn: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
@@ -55,12 +58,23 @@ def _like(law: NoiseLaw, drawn: Float[Tensor, "m d"]) -> Float[Tensor, "m d"]:
     return law.mean + torch.where(std > 0, scale, 1.0) * (drawn - drawn.mean(0))
 
 
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """Which of the rows the noise acted on unseen."""
+
+    rows: Bool[Tensor, " n"]
+    noise: Acting
+
+    def some(self, chosen: Int[Tensor, " m"]) -> "Unseen":
+        return Unseen(self.rows[chosen], self.noise)
+
+
 class Coming(NamedTuple):
     """An observation that is yet to come: its variance around f(z), and whether z is seen."""
 
     variance: Float[Tensor, ""]
     log_variance: LogVariance | None = None  # where it depends on the design
-    draws: Draws | None = None  # None: what is planned is carried out
+    noise: Acting | None = None  # None: what is planned is carried out
 
     def variance_at(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         if self.log_variance is None:
@@ -81,50 +95,85 @@ class Observed:
         """Where the noise took the rows that it acted on; None: on none."""
         if self.unseen is None or not self.unseen.rows.any():
             return None
-        return self.unseen.draws(self.X[self.unseen.rows])
+        return self.unseen.noise.draws(self._averaged)
 
     def k_f(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
         """With f(x)."""
-        return self._averaged(x, self.kernel.k_f)
+        kernel = self.kernel
+        if self.places is None:
+            return kernel.k_f(x, self.X)
+        if self._own_law:
+            of_averages = kernel.k_gf(self._averaged, x).mT
+        else:
+            of_averages = self._over_draws(kernel.k_f(x, self.places.z.flatten(0, 1)))
+        return self._with_exact(of_averages, x, lambda x: kernel.k_f(x, self._exact))
 
     def k_g(self, x: Float[Tensor, "*batch m d"]) -> Float[Tensor, "*batch m n"]:
         """With g(x)."""
-        return self._averaged(x, self.kernel.k_gf)
+        kernel = self.kernel
+        if self.places is None:
+            return kernel.k_gf(x, self.X)
+        if self._own_law:
+            of_averages = kernel.k_g(x, self._averaged)
+        else:
+            of_averages = self._over_draws(kernel.k_gf(x, self.places.z.flatten(0, 1)))
+        return self._with_exact(of_averages, x, lambda x: kernel.k_gf(x, self._exact))
 
     @cached_property
-    def k_g_fixed(self) -> Callable[[Tensor], Tensor]:
+    def k_g_fixed(self) -> Covariances:
         """The same as a function of x alone; much cheaper, where X stays as it is."""
-        with_points = self.kernel.gf_with(self._points)
-        return lambda x: self._summed(with_points(x))
+        kernel = self.kernel
+        if self.places is None:
+            return kernel.gf_with(self.X)
+        of_exact = kernel.gf_with(self._exact) if len(self._exact) else None
+        if self._own_law:
+            of_averages = kernel.g_with(self._averaged)
+            return lambda x: self._with_exact(of_averages(x), x, of_exact)
+        of_draws = kernel.gf_with(self.places.z.flatten(0, 1))
+        return lambda x: self._with_exact(self._over_draws(of_draws(x)), x, of_exact)
 
     @cached_property
     def own(self) -> Float[Tensor, "n n"]:
         """Between all of them, without what scatters each by itself."""
-        of_points = in_blocks(self.k_f, self._points, len(self._points))
-        return self._summed(of_points.mT).mT
-
-    def of(self, function: Callable[[Tensor], Tensor]) -> Float[Tensor, "*batch n"]:
-        """What is observed of a function: its values at X, or averages around."""
-        return self._summed(function(self._points))
-
-    @property
-    def _points(self) -> Float[Tensor, "p d"]:
-        """All places: those of rows that are seen, then all draws of one row after another."""
         if self.unseen is None or self.places is None:
-            return self.X
-        return torch.cat([self.X[~self.unseen.rows], self.places.z.flatten(0, 1)])
+            return in_blocks(self.k_f, self.X, len(self.X))
+        size = max(len(self.X), self.places.weights.numel())
+        if self._own_law:
+            of_averages = in_blocks(self.k_g, self._averaged, size)
+        else:
+            of_averages = in_blocks(self.k_f, self.places.z.flatten(0, 1), size)
+            of_averages = self._over_draws(of_averages.mT).mT
+        K = of_averages
+        if len(self._exact):
+            K = torch.cat([in_blocks(self.k_f, self._exact, size), of_averages])[self._order]
+        return (K + K.mT) / 2
 
-    def _summed(self, k: Float[Tensor, "*batch p"]) -> Float[Tensor, "*batch n"]:
-        """From all places to rows."""
-        if self.unseen is None or self.places is None:
-            return k
+    def _over_draws(self, k: Float[Tensor, "*batch p"]) -> Float[Tensor, "*batch u"]:
+        assert self.places is not None
         weights = self.places.weights
-        seen = k.shape[-1] - weights.numel()
-        averages = (k[..., seen:].unflatten(-1, weights.shape) * weights).sum(-1)
-        return torch.cat([k[..., :seen], averages], dim=-1)[..., self._order]
+        return (k.unflatten(-1, weights.shape) * weights).sum(-1)
 
-    def _averaged(self, x: Tensor, covariance: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-        return self._summed(covariance(x, self._points))
+    def _with_exact(
+        self, of_averages: Tensor, x: Tensor, of_exact: Covariances | None
+    ) -> Float[Tensor, "*batch m n"]:
+        """Covariances of x with averages and with rows that are seen, in the order of X."""
+        if of_exact is None or not len(self._exact):
+            return of_averages
+        return torch.cat([of_exact(x), of_averages], dim=-1)[..., self._order]
+
+    @cached_property
+    def _own_law(self) -> bool:
+        assert self.unseen is not None
+        return self.unseen.noise.law == self.kernel.law
+
+    @cached_property
+    def _exact(self) -> Float[Tensor, "s d"]:
+        return self.X if self.unseen is None else self.X[~self.unseen.rows]
+
+    @cached_property
+    def _averaged(self) -> Float[Tensor, "u d"]:
+        assert self.unseen is not None
+        return self.X[self.unseen.rows]
 
     @cached_property
     def _order(self) -> Int[Tensor, " n"]:

@@ -161,15 +161,26 @@ def _pathwise(
     cosine, sine = amplitude * torch.randn(
         2, num_paths, len(omega), generator=generator, dtype=torch.double
     )
-    prior = posterior.observed.of(lambda x: _waves_of(x, omega, cosine, sine))
+    prior = _observed(posterior, omega, cosine, sine)
     residual = posterior.y - posterior.mean - prior - _noise(posterior, num_paths, generator)
     update = torch.cholesky_solve(residual.T, posterior.L).T
     return _smoothed(posterior, omega, cosine, sine, update, posterior.jitter)
 
 
-def _waves_of(x: Tensor, omega: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
-    phase = x @ omega.T
-    return cosine @ phase.cos().T + sine @ phase.sin().T
+def _observed(
+    posterior: JointPosterior, omega: Tensor, cosine: Tensor, sine: Tensor
+) -> Float[Tensor, "paths n"]:
+    """What the data are of waves: their values, or averages where the noise acted unseen."""
+
+    def waves(x: Tensor) -> Tensor:
+        phase = x @ omega.T
+        return cosine @ phase.cos().T + sine @ phase.sin().T
+
+    values, places = waves(posterior.X), posterior.observed.places
+    if posterior.unseen is not None and places is not None:
+        drawn = waves(places.z.flatten(0, 1)).unflatten(-1, places.weights.shape)
+        values[:, posterior.unseen.rows] = (drawn * places.weights).sum(-1)
+    return values
 
 
 def _sparse_spectrum(
@@ -184,7 +195,9 @@ def _sparse_spectrum(
     omega = frequencies(kernel.kernel, num_features, generator)
     b = 2 * math.pi * torch.rand(num_features, generator=generator, dtype=torch.double)
     amplitude = (2 * kernel.kernel.variance / num_features).sqrt()
-    Phi = posterior.observed.of(lambda x: amplitude * (x @ omega.T + b).cos().T).T
+    every = amplitude * torch.eye(num_features, dtype=torch.double)
+    # cos(omega x + b) = cos(b) cos(omega x) - sin(b) sin(omega x)
+    Phi = _observed(posterior, omega, every * b.cos(), -every * b.sin()).T
     w = torch.randn(num_paths, num_features, generator=generator, dtype=torch.double)
     residual = posterior.y - posterior.mean - w @ Phi.T - _noise(posterior, num_paths, generator)
     L, jitter = cholesky(Phi @ Phi.T + torch.diag(_observation_variance(posterior)))

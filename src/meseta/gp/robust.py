@@ -133,8 +133,8 @@ def joint_posterior(
     kernel = smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)]))
     _check_error(kernel.error, law)
     unseen = surrogate.unseen
-    draws = unseen.draws if unseen is not None and surrogate.new_unseen else None
-    coming = Coming(surrogate.new_noise_variance, surrogate.log_noise_variance, draws)
+    acting = unseen.noise if unseen is not None and surrogate.new_unseen else None
+    coming = Coming(surrogate.new_noise_variance, surrogate.log_noise_variance, acting)
 
     observed = Observed(kernel, surrogate.X, unseen)
 

@@ -1,7 +1,7 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, overload
@@ -12,9 +12,9 @@ from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.boundary import EVERY, SEEDS, read_count, unknown
-from meseta.gp.fit import fit_surrogates
 from meseta.gp.joint import JointMoments
 from meseta.gp.limited import Assessment, LimitedOutcome, assessment
+from meseta.gp.observed import Acting, acting
 from meseta.gp.robust import RobustPosterior
 from meseta.measures import Mean, Measure, read_measure
 from meseta.measures.within import Within
@@ -30,7 +30,16 @@ from meseta.optimizer.beyond import (
 from meseta.optimizer.constrained import constrained_nominal, constrained_optimum, kept_at, tells
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
+from meseta.optimizer.fitting import fit_values
 from meseta.optimizer.history import check_names, history
+from meseta.optimizer.outcomes import VALUE
+from meseta.optimizer.precision import (
+    Execution,
+    check_of_values,
+    read_execution,
+    read_n,
+    read_std,
+)
 from meseta.optimizer.recommend import (
     belief_of,
     mean_of_measure,
@@ -42,6 +51,7 @@ from meseta.optimizer.recommend import (
 from meseta.optimizer.record import (
     Counted,
     Kept,
+    Known,
     Origin,
     Recommendation,
     Record,
@@ -50,11 +60,22 @@ from meseta.optimizer.record import (
 )
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
-from meseta.optimizer.settings import Direction, OptimizerKeywords, Settings, read_settings
+from meseta.optimizer.settings import (
+    VARIES,
+    Direction,
+    OptimizerKeywords,
+    Settings,
+    read_settings,
+)
 from meseta.optimizer.suggest import SuggestInfo, stream_of, suggest
 from meseta.space.environments import Environments
 from meseta.space.initial import read_initial, spread_points
-from meseta.space.named_noise import read_environment, read_noise
+from meseta.space.named_noise import (
+    check_acting,
+    read_environment,
+    read_noise,
+    without_environment,
+)
 from meseta.space.parameter import Value
 from meseta.space.space import Design, Params, Ranges, Space
 
@@ -99,7 +120,10 @@ class Optimizer:
         design = [name for name in named.names if name not in variables]
         self.space = named.restricted(chosen.allowed, design)
         self.noise = read_noise(chosen.noise, self.space, chosen.edge)
+        self._acting = read_noise(without_environment(chosen.noise), self.space, chosen.edge)
         self.environments = Environments(self.space, variables)
+        if chosen.executed == "unseen":
+            check_acting(self._acting)
         self.options = methods.checked_options(chosen.method, chosen.options)
         check_wider(self.space, self.noise, self.environments, chosen.method)
         self.measure = read_measure(chosen.measure)
@@ -176,7 +200,9 @@ class Optimizer:
                     f"there is no value yet to go by ({self._progress()}); "
                     "tell the value of at least one point first"
                 )
-            self._fitted = self._fit(*self._data(), self.settings.noise_variance)
+            complete = self._record.complete
+            values = [self._flip(trial.value) for trial in complete if trial.value is not None]
+            self._fitted = self._fit(VALUE, complete, values, self.settings.noise_variance)
         return self._fitted
 
     def outcome(self, name: str) -> RobustPosterior:
@@ -195,13 +221,13 @@ class Optimizer:
             told = self._values_of(name)
             if not told:
                 return None
-            values = torch.tensor([value for _, value in told], dtype=torch.double)
-            rows = self._points(tuple(trial for trial, _ in told))
-            own = name == self.outcomes.objective
-            noise = self.settings.noise_variance if own else None
+            values = [value for _, value in told]
+            trials = tuple(trial for trial, _ in told)
+            own, noise = name == self.outcomes.objective, self.settings.noise_variance
             limits = dict(self.outcomes.constraints).get(name)
-            scale = None if limits is None else limits.distance(float(values[0]))
-            self._others[name] = self._fit(rows, values, noise, scale)
+            scale = None if limits is None else limits.distance(values[0])
+            variance = noise if own or noise == VARIES else None
+            self._others[name] = self._fit(VALUE if own else name, trials, values, variance, scale)
         return self._others[name]
 
     def _values_of(self, name: str) -> list[tuple[Trial, float]]:
@@ -214,23 +240,30 @@ class Optimizer:
 
     def _fit(
         self,
-        rows: Float[Tensor, "n d"],
-        values: Float[Tensor, " n"],
-        noise: float | None,
+        key: str,
+        trials: tuple[Trial, ...],
+        values: list[float],
+        noise_variance: float | str | None,
         scale: float | None = None,
     ) -> Fitted:
-        law = self.law
-        fit = fit_surrogates(
-            rows,
-            values,
-            self.space.cube.bounds,
-            in_cube(law, self.space),
-            kernel=self.settings.kernel,
-            prior=self.settings.prior,
-            noise_variance=noise,
-            scale=scale,
+        acted = self.settings.executed == "unseen" or any(trial.unseen for trial in trials)
+        return fit_values(
+            self.space,
+            self.law,
+            self.settings,
+            trials,
+            self._points(trials),
+            torch.tensor(values, dtype=torch.double),
+            key,
+            self._noise_in_experiments() if acted else None,
+            noise_variance,
+            scale,
         )
-        return Fitted(self.space, law, fit)
+
+    def _noise_in_experiments(self) -> Acting:
+        """The noise that acts in experiments; environments are as they are set."""
+        law = resolved(self._acting.in_dimension(self.space.num_columns), *self.space.bounds)
+        return acting(in_cube(law, self.space), self.space.num_columns)
 
     def _limits(self, pending: Float[Tensor, "p d"] | None = None) -> dict[str, LimitedOutcome]:
         """The outcomes with constraints that have values, given pending experiments."""
@@ -272,6 +305,9 @@ class Optimizer:
         *,
         error: str | None = None,
         trial: int | None = None,
+        std: float | Mapping[str, float | None] | None = None,
+        n: int | None = None,
+        executed: Execution | None = None,
     ) -> None:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
@@ -282,8 +318,22 @@ class Optimizer:
         within 1 % of the ranges of a pending one, whole numbers and choices being equal, counts as
         that one, carried out a little differently: the model learns from the told params. One that
         was carried out further off says by `trial` which number it was asked for under.
+
+        `std` is the standard deviation of a measurement, where it is known; of several outcomes a
+        dict. The mean of `n` measurements is told with n, and their standard deviation, if any, is
+        taken for an estimate by so many. `executed` is "unseen" if the noise acted on the
+        experiment as it does in use, and nobody saw how: then params are what was planned.
+        "known" if params were carried out. None: as the settings say.
         """
         told = self.outcomes.read(value, self.settings.possible)
+        unseen = (read_execution(executed) or self.settings.executed) == "unseen"
+        if unseen:
+            check_acting(self._acting)
+        known = Known(
+            outcomes=told.others, std=read_std(std, self.outcomes), n=read_n(n), unseen=unseen
+        )
+        given = () if told.value is None else (VALUE,)
+        check_of_values(known["std"], (*given, *told.others), self.outcomes.objective)
         if told.value is None and not told.others:
             # an experiment that failed may not have seen its environments
             params = self.environments.complete(params)
@@ -294,7 +344,7 @@ class Optimizer:
         if told.value is not None or told.others:
             self._forget()
         error = None if error is None else str(error)
-        self._record = self._record.with_told(params, told.value, error, number, told.others)
+        self._record = self._record.with_told(params, told.value, error, number, **known)
 
     def _forget(self) -> None:
         """The models of what was told before."""
@@ -555,12 +605,6 @@ class Optimizer:
         for name in self.environments.variables:
             apart[:, self.space.columns_of(name)] = 0.0
         return apart.amax(-1)
-
-    def _data(self) -> tuple[Float[Tensor, "n d"], Float[Tensor, " n"]]:
-        """Rows of the unit cube, and what is maximised there."""
-        complete = self._record.complete
-        values = [self._flip(trial.value) for trial in complete if trial.value is not None]
-        return self._points(complete), torch.tensor(values, dtype=torch.double)
 
     def _points(self, trials: tuple[Trial, ...]) -> Float[Tensor, "n d"]:
         return self._rows.of(trials)

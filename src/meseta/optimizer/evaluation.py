@@ -6,6 +6,14 @@ from typing import Any, TypeVar
 
 from meseta.boundary import cut, read_number, read_value, shown, unknown
 from meseta.optimizer.outcomes import EXECUTED, ONE, VALUE, Outcomes
+from meseta.optimizer.precision import (
+    COUNT,
+    STD,
+    Execution,
+    read_execution,
+    read_n,
+    read_std,
+)
 
 T = TypeVar("T")
 
@@ -25,6 +33,9 @@ class Evaluation:
     others: dict[str, float] = field(default_factory=dict)
     wrong: str | None = None
     absent: tuple[str, ...] = ()  # outcomes that the result does not even name
+    std: dict[str, float] = field(default_factory=dict)  # see `Trial`
+    n: int = 1
+    execution: Execution | None = None  # None: as the settings say
 
 
 class EvaluationFailed(RuntimeError):
@@ -49,7 +60,8 @@ def read_evaluation(
     if not isinstance(result, Mapping):
         number = _attempt(lambda: read_value(result, what, remedy=""))
         return Evaluation(number, absent=outcomes.names)
-    executed = _attempt(lambda: _read_executed(result.get(EXECUTED, {})))
+    execution, executed = _attempt(lambda: _read_executed(result.get(EXECUTED, {})))
+    std, n = _attempt(lambda: _read_precision(result, outcomes))
     others: dict[str, float] = {}
     wrong = []
     for name in outcomes.names:
@@ -66,7 +78,9 @@ def read_evaluation(
         if not others:
             raise
         wrong = [error.reason, *wrong]
-    return Evaluation(value, executed, others, "; ".join(wrong) or None, absent)
+    std = {name: each for name, each in std.items() if name in others or name == VALUE}
+    said = "; ".join(wrong) or None
+    return Evaluation(value, executed, others, said, absent, std, n, execution)
 
 
 def _value(result: Mapping[Any, Any], what: str, outcomes: Outcomes, key: str | None) -> float:
@@ -85,7 +99,17 @@ def _attempt(read: Callable[[], T]) -> T:
         raise EvaluationFailed(cut(str(error), LONGEST)) from None
 
 
-def _read_executed(executed: Any) -> dict[str, Any]:
+def _read_precision(result: Mapping[Any, Any], outcomes: Outcomes) -> tuple[dict[str, float], int]:
+    """What it says about the quality of its values; an outcome may have such a name."""
+    known = (outcomes.objective, *outcomes.names)
+    std, n = (None if name in known else result.get(name) for name in (STD, COUNT))
+    return read_std(std, outcomes), read_n(n)
+
+
+def _read_executed(executed: Any) -> tuple[Execution | None, dict[str, Any]]:
+    """What is known about where it was carried out, and values by name."""
+    if isinstance(executed, str):
+        return read_execution(executed), {}
     if not isinstance(executed, Mapping):
         raise TypeError(
             "executed must have the values that were carried out by name, such as "
@@ -97,4 +121,4 @@ def _read_executed(executed: Any) -> dict[str, Any]:
             raise TypeError(f"executed must have names of parameters, got {shown(name)}")
         plain = value is None or isinstance(value, (str, bool, int))
         read[name] = value if plain else read_number(f"executed {name!r}", value)
-    return read
+    return None, read

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 from meseta.boundary import EVERY
 from meseta.space.parameter import Design
@@ -29,6 +29,9 @@ class Trial:
     error: str | None = None  # why it failed, where that is known
     planned: Design | None = None  # what was asked for, where it was carried out otherwise
     outcomes: Mapping[str, float] = field(default_factory=dict)  # others, by name, as far as known
+    std: Mapping[str, float] = field(default_factory=dict)  # of a measurement, VALUE and outcomes
+    n: int = 1  # the measurements whose means were told
+    unseen: bool = False  # whether the noise acted on it, and nobody saw how
 
     @property
     def asked(self) -> bool:
@@ -141,6 +144,15 @@ class Recommendation:
         return self.sure >= SURE
 
 
+class Known(TypedDict, total=False):
+    """What else is told of a trial, see `Trial`."""
+
+    outcomes: Mapping[str, float]
+    std: Mapping[str, float]
+    n: int
+    unseen: bool
+
+
 @dataclass(frozen=True)
 class Record:
     """Everything that was asked and told; each step returns a new record."""
@@ -178,13 +190,13 @@ class Record:
         value: float | None,
         error: str | None,
         number: int | None,
-        outcomes: Mapping[str, float] | None = None,
+        **known: Unpack["Known"],
     ) -> "Record":
         """With the value of that trial, evaluated at `params`; None: of a new one."""
         state: State = "failed" if value is None else "complete"
         if number is None:
             number = len(self.trials)
-            trial = Trial(number, params, value, state, "told", error, None, outcomes or {})
+            trial = Trial(number, params, value, state, "told", error, **known)
         else:
             asked = self.trials[number]
             planned = None if asked.params == params else asked.params
@@ -195,7 +207,7 @@ class Record:
                 state=state,
                 error=error,
                 planned=planned,
-                outcomes=outcomes or {},
+                **known,
             )
         return Record(
             (*self.trials[:number], trial, *self.trials[number + 1 :]),

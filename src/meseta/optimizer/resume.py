@@ -5,6 +5,7 @@ from typing import get_args
 
 from meseta.boundary import EVERY, read_value, unknown
 from meseta.optimizer.outcomes import ONE, Outcomes
+from meseta.optimizer.precision import read_n, read_std
 from meseta.optimizer.record import Origin, Record, State, Trial
 from meseta.space.environments import Environments
 from meseta.space.space import Design, Space
@@ -73,6 +74,9 @@ def _read_trial(
         trial.error,
         None if planned == design else planned,
         _read_others(trial, outcomes),
+        read_std(trial.std, outcomes),
+        read_n(trial.n),
+        trial.unseen,
     )
 
 

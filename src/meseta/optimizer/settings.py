@@ -12,11 +12,13 @@ from meseta.gp.fit import KernelName, Prior
 from meseta.measures import Measure, read_measure
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
+from meseta.optimizer.precision import Execution
 from meseta.space.allowed import Rules, check_rules
 from meseta.space.initial import Initial, check_initial
 from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
 
 Direction = Literal["maximize", "minimize"]
+VARIES = "varies"  # in place of a noise variance
 
 
 class StepKeywords(TypedDict, total=False):
@@ -27,7 +29,7 @@ class StepKeywords(TypedDict, total=False):
     seed: int | None
     kernel: KernelName
     prior: Prior
-    noise_variance: float | int | None
+    noise_variance: float | int | str | None
 
 
 class Keywords(StepKeywords, total=False):
@@ -43,6 +45,7 @@ class Keywords(StepKeywords, total=False):
     outcomes: Sequence[str]
     constraints: Mapping[str, Constraint]
     possible: tuple[float, float]
+    executed: Execution
     verify: int
 
 
@@ -106,9 +109,15 @@ class Settings:
     """The prior of the lengthscales: "default" (weak, scaled with the number of parameters), or
     "paper": close to the standard deviation of the noise, as in the paper's published runs."""
 
-    noise_variance: float | int | None = None
-    """The variance of the observations of f: how much repeated evaluations differ; None: it is
-    inferred."""
+    noise_variance: float | int | str | None = None
+    """The variance of a measurement of f: how much repeated ones differ; None: it is inferred.
+    "varies": it depends on the design, and is learned from repeats, or from standard deviations
+    that are told. A value with a standard deviation of its own has that."""
+
+    executed: Execution = "known"
+    """What is known about where an experiment was carried out: "known", where it was told; or
+    "unseen": the noise acted on it as it does in use, and nobody saw how. Then a value is a noisy
+    one of g. `tell` may say so for single experiments."""
 
     possible: tuple[float, float] = EVERY
     """The smallest and the largest value that f can have: (0, 1) for a share, (0, math.inf) for
@@ -158,8 +167,12 @@ class Settings:
             possible = self.possible if outcome == self.objective else EVERY
             constraint.check_possible(outcome, possible)
         self._keep("verify", read_count("verify", self.verify, least=0))
-        if self.noise_variance is not None:
+        if self.noise_variance is not None and self.noise_variance != VARIES:
             self._keep("noise_variance", _read_variance(self.noise_variance))
+        if self.executed not in get_args(Execution):
+            raise ValueError(unknown("value of executed", self.executed, get_args(Execution)))
+        if self.executed == "unseen":
+            methods.check_unseen(self.method)
 
     @property
     def named_outcomes(self) -> Outcomes:
@@ -194,8 +207,8 @@ def read_settings(
     return replace(settings or Settings(), **keywords)
 
 
-def _read_variance(noise_variance: float | int) -> float:
-    remedy = "leave it out to have it inferred"
+def _read_variance(noise_variance: object) -> float:
+    remedy = f'leave it out to have it inferred, or say "{VARIES}" if it depends on the design'
     variance = read_number("noise_variance", noise_variance, remedy)
     if variance < 0:
         raise ValueError(f"noise_variance must not be negative, got {noise_variance!r}; {remedy}")

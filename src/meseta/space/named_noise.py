@@ -89,6 +89,22 @@ def read_environment(noise: NamedNoise | None, space: Space) -> dict[str, Enviro
     return found
 
 
+def without_environment(noise: NamedNoise | None) -> NamedNoise | None:
+    """What acts on designs in an experiment: environments are as they are set or observed."""
+    if not isinstance(noise, Mapping):
+        return noise
+    return {name: law for name, law in noise.items() if not isinstance(law, Environment)}
+
+
+def check_acting(law: NoiseLaw) -> None:
+    """Refuse noise that acts unseen where there is none."""
+    if not (law.covariance_matrix.diagonal() > 0).any():
+        raise ValueError(
+            'executed="unseen" says that the noise acted on an experiment, but nothing perturbs a '
+            "design; say what does by noise=..., or leave executed out"
+        )
+
+
 def _by_name(noise: Any, space: Space) -> Mapping[Any, Any]:
     if noise is None:
         return {}

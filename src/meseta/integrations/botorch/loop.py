@@ -60,6 +60,11 @@ def suggest(
     number = len(X) + (0 if X_pending is None else len(X_pending))
     if prepare is None:
         return domain.sobol_sequence(number, 1, seed)[0], IterationInfo()
+    if isinstance(chosen.noise_variance, str):
+        raise ValueError(
+            f"noise_variance = {chosen.noise_variance!r} is for meseta.Optimizer; fit a model of "
+            "your own with train_Yvar, and pass it as fitted"
+        )
     if fitted is None:
         fitted = fit_surrogate(
             X,

@@ -1,0 +1,63 @@
+"""How far told values can be trusted: how much they scatter, of how many they are the mean."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from meseta.boundary import read_count, read_number, unknown
+from meseta.optimizer.outcomes import VALUE, Outcomes
+
+# What is known about where an experiment was carried out: as it was told, or not, since the noise
+# acted on it and nobody saw how.
+Execution = Literal["known", "unseen"]
+STD, COUNT = "std", "n"  # in what an evaluation returns, and columns of tables
+
+
+def read_std(std: object, outcomes: Outcomes) -> dict[str, float]:
+    """The standard deviations of a measurement by outcome; one number is that of what is optimised.
+
+    What is optimised has the name VALUE here.
+    """
+    if std is None:
+        return {}
+    if not isinstance(std, Mapping):
+        return {VALUE: _read_one("std", std)}
+    known = (outcomes.objective, *outcomes.names)
+    read: dict[str, float] = {}
+    for name, each in std.items():
+        if name not in (*known, VALUE):
+            raise ValueError(f"std: {unknown('outcome', name, known)}")
+        if each is not None:
+            own = name in (outcomes.objective, VALUE)
+            read[VALUE if own else name] = _read_one(f"std of {name!r}", each)
+    return read
+
+
+def _read_one(what: str, std: object) -> float:
+    remedy = "leave it out if it is not known"
+    number = read_number(what, std, remedy)
+    if number < 0:
+        raise ValueError(f"{what} must not be negative, got {std!r}; {remedy}")
+    return number
+
+
+def read_n(n: object) -> int:
+    """The number of measurements whose mean was told."""
+    return 1 if n is None else read_count(COUNT, n)
+
+
+def check_of_values(std: Mapping[str, float], known: tuple[str, ...], objective: str) -> None:
+    """Refuse the standard deviation of what has no value."""
+    for name in std:
+        if name not in known:
+            own = objective if name == VALUE else name
+            raise ValueError(f"there is a std of {own!r}, but no value of it; give both, or none")
+
+
+def read_execution(executed: object) -> Execution | None:
+    """What `tell` is given; None: as the settings say."""
+    if executed is None or executed == "known" or executed == "unseen":
+        return executed
+    raise ValueError(
+        f"executed must be 'known' (what is told was carried out) or 'unseen' (the noise acted on "
+        f"it, and nobody saw how), got {executed!r}"
+    )
