@@ -94,7 +94,7 @@ class JointPosterior:
         known about f.
         """
         noise, most = self.coming.noise, self.kernel.prior_variance
-        z, w = (x, None) if noise is None else noise.few(x)
+        z, w = (x, None) if noise is None else noise.draws(x)
         k = self.k_f_data(z.flatten(0, -2))
         a = self.whiten(k)
         v = self.clamped.sound("Var[f(x)]", most - a.square().sum(-1), most)

@@ -20,7 +20,7 @@ from meseta.noise import NoiseLaw
 from meseta.noise.draws import Draws, Places, clouds, draw
 
 NODES, MORE_NODES = 16, 32  # draws of the noise that was not seen; where they are random
-FEW_NODES = 8  # for how much it scatters what is yet to come
+FEW_NODES = 8  # of them, for the likelihood of hyper-parameters
 
 LogVariance = Callable[[Tensor], Tensor]  # (m, d) -> (m,)
 Covariances = Callable[[Tensor], Tensor]  # (*, m, d) -> (*, m, n)
@@ -102,7 +102,7 @@ class Observed:
         kernel = self.kernel
         if self.places is None:
             return kernel.k_f(x, self.X)
-        if self._own_law:
+        if self.own_law:
             of_averages = kernel.k_gf(self._averaged, x).mT
         else:
             of_averages = self._over_draws(kernel.k_f(x, self.places.z.flatten(0, 1)))
@@ -113,7 +113,7 @@ class Observed:
         kernel = self.kernel
         if self.places is None:
             return kernel.k_gf(x, self.X)
-        if self._own_law:
+        if self.own_law:
             of_averages = kernel.k_g(x, self._averaged)
         else:
             of_averages = self._over_draws(kernel.k_gf(x, self.places.z.flatten(0, 1)))
@@ -126,7 +126,7 @@ class Observed:
         if self.places is None:
             return kernel.gf_with(self.X)
         of_exact = kernel.gf_with(self._exact) if len(self._exact) else None
-        if self._own_law:
+        if self.own_law:
             of_averages = kernel.g_with(self._averaged)
             return lambda x: self._with_exact(of_averages(x), x, of_exact)
         of_draws = kernel.gf_with(self.places.z.flatten(0, 1))
@@ -138,7 +138,7 @@ class Observed:
         if self.unseen is None or self.places is None:
             return in_blocks(self.k_f, self.X, len(self.X))
         size = max(len(self.X), self.places.weights.numel())
-        if self._own_law:
+        if self.own_law:
             of_averages = in_blocks(self.k_g, self._averaged, size)
         else:
             of_averages = in_blocks(self.k_f, self.places.z.flatten(0, 1), size)
@@ -162,7 +162,8 @@ class Observed:
         return torch.cat([of_exact(x), of_averages], dim=-1)[..., self._order]
 
     @cached_property
-    def _own_law(self) -> bool:
+    def own_law(self) -> bool:
+        """Whether the noise that acts unseen is that of g."""
         assert self.unseen is not None
         return self.unseen.noise.law == self.kernel.law
 

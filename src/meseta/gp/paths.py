@@ -176,10 +176,17 @@ def _observed(
         phase = x @ omega.T
         return cosine @ phase.cos().T + sine @ phase.sin().T
 
-    values, places = waves(posterior.X), posterior.observed.places
-    if posterior.unseen is not None and places is not None:
-        drawn = waves(places.z.flatten(0, 1)).unflatten(-1, places.weights.shape)
-        values[:, posterior.unseen.rows] = (drawn * places.weights).sum(-1)
+    values, observed = waves(posterior.X), posterior.observed
+    if posterior.unseen is None or observed.places is None:
+        return values
+    rows, (z, weights) = posterior.unseen.rows, observed.places
+    if observed.own_law:
+        none = torch.zeros(len(cosine), len(posterior.X), dtype=torch.double)
+        smoothed = _smoothed(posterior, omega, cosine, sine, none, 0.0)
+        values[:, rows] = smoothed.g(posterior.X[rows]) - posterior.mean
+    else:
+        drawn = waves(z.flatten(0, 1)).unflatten(-1, weights.shape)
+        values[:, rows] = (drawn * weights).sum(-1)
     return values
 
 
