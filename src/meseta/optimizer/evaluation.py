@@ -11,6 +11,7 @@ T = TypeVar("T")
 
 LONGEST = 500  # letters of a reason
 MOST_KEYS = 20  # that are listed
+DEATHS = 3  # a design at which this many workers died has failed
 
 
 @dataclass(frozen=True)
