@@ -513,6 +513,22 @@ def test_a_second_interrupt_leaves_at_once_what_hangs(own, capsys):
     assert [trial.state for trial in result.trials] == ["complete"] * 2 + ["pending"]
 
 
+def test_processes_that_we_made_are_ended_where_python_can():
+    class Pool(Threads):
+        def terminate_workers(self):  # as ProcessPoolExecutor has it from Python 3.14 on
+            hangs.set()
+
+    def f(params):
+        for moment in (0.1, 0.5):
+            threading.Timer(moment, os.kill, (os.getpid(), signal.SIGINT)).start()
+        hangs.wait(30)
+
+    hangs = threading.Event()
+    with pytest.raises(KeyboardInterrupt):
+        quietly(f, executor=lambda: Pool(1), workers=1, budget=9)
+    assert hangs.is_set()
+
+
 def test_an_interrupt_in_a_worker_ends_the_run_as_it_does_here():
     with processes(1) as pool:
         result = quietly(evaluated.interrupts, executor=pool, workers=1, budget=9)

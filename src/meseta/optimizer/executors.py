@@ -100,6 +100,10 @@ class Executors:
 
     def close(self, *, wait: bool) -> None:
         if self._make is not None and self._executor is not None:
+            # from Python 3.14 on, processes can be ended while they work
+            end = None if wait else getattr(self._executor, "terminate_workers", None)
+            if end is not None:
+                end()
             self._executor.shutdown(wait=wait)
 
     def _done(self) -> set[Future[Called]]:
@@ -246,6 +250,6 @@ def _hint(error: BaseException) -> str:
             "`if __name__ == '__main__':`; f must be in a module that they can import"
         )
     return (
-        "Processes need an f that can be pickled: a function at the top of a module, not a lambda "
-        "or a function in a function. Threads take any f. Nothing was evaluated"
+        "If f cannot be pickled: processes need a function at the top of a module, not a lambda or "
+        "a function in a function; threads take any f"
     )
