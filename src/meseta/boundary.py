@@ -6,8 +6,10 @@ torch is not loaded here: study files are read by this, too, and are read fast.
 import math
 import operator
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from inspect import currentframe
 from numbers import Real
 from typing import Any, SupportsIndex
 
@@ -120,6 +122,14 @@ def described_error(error: BaseException) -> str:
     except Exception:  # an exception that cannot even be shown
         text = "with a message that cannot be shown"
     return f"{type(error).__name__}: {cut(text)}"
+
+
+def warn_user(sentence: str) -> None:
+    """A warning that shows the line of the user's code that called the package."""
+    level, frame = 1, currentframe()
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("meseta."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(sentence, RuntimeWarning, stacklevel=level)
 
 
 def missing(sentence: str, extra: str) -> RuntimeError:

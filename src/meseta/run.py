@@ -1,31 +1,30 @@
 """maximize and minimize: a whole run in one call."""
 
-import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
-from meseta.boundary import described_error, read_count, read_value, shown
+from meseta.boundary import read_count
 from meseta.measures import read_measure
 from meseta.optimizer.ask_tell import Optimizer
+from meseta.optimizer.called import Objective
 from meseta.optimizer.comparison import comparison
-from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.executors import Executors, MakeExecutor, read_workers
+from meseta.optimizer.loop import Callback, run_all
 from meseta.optimizer.outcomes import Outcomes
 from meseta.optimizer.record import Kept, Recommendation, Test, Trial, interval
 from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
+from meseta.optimizer.workers import Here, Workers
 from meseta.problems import Problem
 from meseta.report.views.report import Report, report
 from meseta.report.views.wording import Words, read_terms
 from meseta.space.space import Design, Ranges, Space
-
-Objective = Callable[[dict[str, Any]], object]
-Callback = Callable[[Optimizer, Trial], object]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -104,6 +103,8 @@ def maximize(
     budget: int | None = None,
     progress: bool = True,
     callback: Callback | None = None,
+    executor: Executor | MakeExecutor | None = None,
+    workers: int | None = None,
     settings: Settings | None = None,
     **keywords: Unpack[Keywords],
 ) -> Result:
@@ -114,7 +115,7 @@ def maximize(
 
     An evaluation that raises an exception, calls `sys.exit`, or returns None or no finite number,
     has failed: it counts, and the run goes on. Ctrl-C ends the run early, with what was found so
-    far.
+    far; evaluations that an executor has begun are waited for, until Ctrl-C is pressed again.
 
     Args:
         f: Takes a dict with a value for each parameter, returns a number; or a `Problem` of
@@ -126,13 +127,19 @@ def maximize(
         progress: Show a bar with the mean of g at the recommended design.
         callback: Called as `callback(optimizer, trial)` after each evaluation; it may raise
             KeyboardInterrupt to end the run.
+        executor: Who evaluates f, several designs at a time: a `concurrent.futures.Executor`
+            (threads, processes, `client.get_executor()` of Dask, MPI), which is not shut down; or
+            a function without arguments that makes one, and another one when it breaks. None:
+            this process, one design after the other.
+        workers: How many designs the executor has in hand at a time.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, measure, objective, constraints,
             outcomes, edge, method, options, kernel, prior, noise_variance, possible, verify, seed,
             num_initial, initial. See `Settings`.
     """
+    _refuse_problem(f, executor)
     task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
-    return _run(task, progress, callback)
+    return _run(task, progress, callback, executor, workers)
 
 
 def minimize(
@@ -142,12 +149,23 @@ def minimize(
     budget: int | None = None,
     progress: bool = True,
     callback: Callback | None = None,
+    executor: Executor | MakeExecutor | None = None,
+    workers: int | None = None,
     settings: Settings | None = None,
     **keywords: Unpack[Keywords],
 ) -> Result:
     """The design with the lowest E f(x + xi); otherwise as `maximize`."""
+    _refuse_problem(f, executor)
     task = _task(f, "minimize", space, budget, read_settings(settings, keywords))
-    return _run(task, progress, callback)
+    return _run(task, progress, callback, executor, workers)
+
+
+def _refuse_problem(f: object, executor: object) -> None:
+    if isinstance(f, Problem) and executor is not None:
+        raise TypeError(
+            f"the problem {f.name!r} is evaluated here, in microseconds, and its observation noise "
+            "is drawn in the order of the trials; leave executor out"
+        )
 
 
 class _Task(NamedTuple):
@@ -213,13 +231,20 @@ def _observed(problem: Problem, seed: int) -> Objective:
     return observe
 
 
-def _run(task: _Task, progress: bool, callback: Callback | None) -> Result:
+def _run(
+    task: _Task,
+    progress: bool,
+    callback: Callback | None,
+    executor: Executor | MakeExecutor | None,
+    workers: int | None,
+) -> Result:
     f, optimizer, budget = task
     if not callable(f):
         raise TypeError(f"f must be a function of a dict of values, got {f!r}")
     budget = read_count("budget", budget)
+    team = _team(f, optimizer.outcomes, executor, workers)
     try:
-        interrupted, first_error = _loop(f, optimizer, budget, progress, callback)
+        interrupted, first_error = run_all(optimizer, team, budget, progress, callback)
         if optimizer.has_values:
             return _result(optimizer, interrupted)
     except BaseException as error:  # what was evaluated must not be lost with it
@@ -232,116 +257,21 @@ def _run(task: _Task, progress: bool, callback: Callback | None) -> Result:
     raise EvaluationsFailed(optimizer.trials) from first_error
 
 
-def _loop(
-    f: Objective, optimizer: Optimizer, budget: int, progress: bool, callback: Callback | None
-) -> tuple[bool, BaseException | None]:
-    """Whether it was interrupted, and the first exception of f."""
-    first_error = None
-    with tqdm(total=budget, desc=optimizer.method, unit="evaluation", disable=not progress) as bar:
-        try:
-            for _ in range(budget):
-                first_error = _step(f, optimizer, first_error)
-                bar.set_postfix_str(_best_so_far(optimizer), refresh=False)
-                bar.update()
-                if callback is not None:
-                    callback(optimizer, optimizer.trials[-1])
-        except KeyboardInterrupt:
-            if not optimizer.has_values:
-                raise
-            return True, first_error
-    return False, first_error
-
-
-def _step(
-    f: Objective, optimizer: Optimizer, first_error: BaseException | None
-) -> BaseException | None:
-    """Ask, evaluate, tell; warn of the first failure, and return it."""
-    params = optimizer.ask()
-    number = optimizer.trials[-1].number
-    try:
-        found = _read(f(dict(params)), optimizer.outcomes)
-        if not optimizer.has_values:
-            _check_complete(found, optimizer)
-        told = {**params, **found.executed}
-        value: object = found.value
-        if optimizer.outcomes.several and (found.value is not None or found.others):
-            value = {optimizer.outcomes.objective: found.value, **found.others}
-        error = (found.wrong or "f returned None") if found.value is None else None
-        precision: Any = {}
-        if found.value is not None or found.others:
-            designed = set(found.executed) - set(optimizer.environments.variables)
-            execution = found.execution or ("known" if designed else None)
-            precision = {"std": found.std, "n": found.n, "executed": execution}
-        optimizer.tell(told, value, error=error, trial=number, **precision)
-        if found.wrong and found.value is None:
-            return _warned(first_error, params, found.wrong, EvaluationFailed(found.wrong))
-        if found.wrong:  # Python shows each sentence once
-            warnings.warn(
-                f"an outcome is left out, the others count: {found.wrong}",
-                RuntimeWarning,
-                stacklevel=4,
-            )
-    except _Missing as error:  # nor will f say so the next time: the budget is not spent on it
-        raise TypeError(str(error)) from None
-    except (Exception, SystemExit) as error:
-        reason = described_error(error)
-        if isinstance(error, SystemExit):
-            reason = f"f called sys.exit({shown(error.code)})"
-        optimizer.tell(params, None, error=reason, trial=number)
-        return _warned(first_error, params, reason, error)
-    return first_error
-
-
-def _warned(
-    first_error: BaseException | None, params: Design, reason: str, error: BaseException
-) -> BaseException:
-    """The first error; of that one the user is told."""
-    if first_error is None:
-        warnings.warn(
-            f"an evaluation of f failed, at {params}, and is left out: {reason}; further "
-            "failures are noted in the trials only",
-            RuntimeWarning,
-            stacklevel=6,
+def _team(
+    f: Objective,
+    outcomes: Outcomes,
+    executor: Executor | MakeExecutor | None,
+    workers: int | None,
+) -> Workers:
+    if executor is not None:
+        return Executors(executor, read_workers(executor, workers), f, outcomes)
+    if workers is not None:
+        raise TypeError(
+            f"workers={workers!r} needs an executor that has them, such as "
+            "executor=concurrent.futures.ThreadPoolExecutor(8); without one, f is evaluated here, "
+            "one design after the other"
         )
-    return first_error or error
-
-
-class _Missing(Exception):
-    """Something that f never says."""
-
-
-def _check_complete(found: Evaluation, optimizer: Optimizer) -> None:
-    """Refuse a first result without what every result must have."""
-    environments, outcomes = optimizer.environments, optimizer.outcomes
-    missing = [name for name in environments.observed if name not in found.executed]
-    if found.value is not None and missing:
-        name = missing[0]
-        raise _Missing(
-            f"{name!r} is observed, so that f must say what it was: return {{'value': "
-            f"{found.value!r}, 'executed': {{{name!r}: ...}}}}, but the first evaluation did not; "
-            "or evaluate by yourself, with Optimizer.ask and Optimizer.tell"
-        )
-    absent = [name for name in outcomes.needed if name in found.absent]
-    if found.value is not None and absent:
-        raise _Missing(
-            f"there is a constraint on {absent[0]!r}, so that f must return it: "
-            f"{outcomes.example()}, with None for what is not known, but the first evaluation did "
-            "not"
-        )
-
-
-def _read(result: object, outcomes: Outcomes) -> Evaluation:
-    """What f returned: outcomes, and what was carried out where it says so."""
-    if isinstance(result, Mapping):
-        return read_evaluation(result, "the result of f", outcomes)
-    if result is None:
-        return Evaluation(None)
-    return Evaluation(read_value(result, "the value of f", remedy=""), absent=outcomes.names)
-
-
-def _best_so_far(optimizer: Optimizer) -> str:
-    """Recommends, so that the history has it: the next step needs the same fit anyway."""
-    return f"best {optimizer.recommend().mean:.5g}" if optimizer.has_values else ""
+    return Here(f, outcomes)
 
 
 def _result(optimizer: Optimizer, interrupted: bool) -> Result:

@@ -19,11 +19,12 @@ from sqlalchemy.exc import OperationalError, PendingRollbackError
 
 from command_line import typed
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
+from meseta.optimizer.evaluation import DEATHS
 from meseta.study import database, lab
 from meseta.study.database import open_database, trouble
 from meseta.study.ledger import StorageError, open_ledger
 from meseta.study.marks import BEAT, INSTEAD_OF, SEEN, WORKER
-from meseta.study.progress import DEATHS, kind_of, progress, release_abandoned
+from meseta.study.progress import kind_of, progress, release_abandoned
 from meseta.study.sampling import FileSampler
 from meseta.study.toml.file import read_study
 from meseta.study.workers import liveness, work

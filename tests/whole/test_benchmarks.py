@@ -1,6 +1,11 @@
 """The benchmarks of speed run, on small cases."""
 
 import runpy
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
 
 from pages import ROOT
 
@@ -43,3 +48,15 @@ def test_the_benchmark_of_fits_runs_on_a_small_case(capsys):
         assert fits["botorch_fit"](X, y, kernel) < info.log_posterior + 1e-3
     fits["count_lower"](2, 2)
     assert "of 2 fits" in capsys.readouterr().out
+
+
+@pytest.mark.skipif(
+    find_spec("distributed") is None, reason="distributed is not installed: meseta[dask]"
+)
+def test_the_benchmark_of_executors_runs_on_a_small_case():
+    script = ROOT / "benchmarks" / "executors.py"  # a process of its own: workers load it again
+    small = ["--seconds", "0.1", "--workers", "2", "--evaluations", "6", "--method", "sobol"]
+    command = [sys.executable, script, *small]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=90)
+    assert "6 told of 6" in done.stdout, done.stderr
+    assert "lost: 0, doubled: 0" in done.stdout

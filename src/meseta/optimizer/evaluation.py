@@ -19,6 +19,7 @@ T = TypeVar("T")
 
 LONGEST = 500  # letters of a reason
 MOST_KEYS = 20  # that are listed
+DEATHS = 3  # a design at which this many workers died has failed
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,8 @@ def read_evaluation(
         if not others:
             raise
         wrong = [error.reason, *wrong]
-    std = {name: each for name, each in std.items() if name in others or name == VALUE}
+    given = others if value is None else (*others, VALUE)
+    std = {name: each for name, each in std.items() if name in given}
     said = "; ".join(wrong) or None
     return Evaluation(value, executed, others, said, absent, std, n, execution)
 

@@ -10,13 +10,13 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.integrations.optuna.attributes import ERROR, VOID, is_void
+from meseta.optimizer.evaluation import DEATHS
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, INSTEAD_OF, SEEN
 from meseta.study.workers.liveness import is_abandoned, says_nothing
 from meseta.study.workers.nearness import BESIDE, distance
 
 GONE = "its worker is gone"
-DEATHS = 3  # a design at which this many workers died has failed
 
 # "asked": a person carries it out. "void": it does not count.
 Kind = Literal["complete", "failed", "running", "asked", "abandoned", "waiting", "void"]
