@@ -584,6 +584,48 @@ def test_other_cells(lab):
     assert trials()[1].value == 0.5
 
 
+def test_a_percentage_may_be_a_share_or_a_hundred_times_that(lab):
+    sheet([HEAD, [0, 0.82, 1, 2]])
+    book = openpyxl.load_workbook("told.xlsx")
+    book.active["B2"].number_format = "0.0%"
+    book.save("told.xlsx")
+    refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert "told.xlsx:Sheet!B2 is formatted as a percentage, and may be 0.82 or 82" in refused
+
+
+def test_an_interrupted_question_leaves_no_file(lab, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(by_hand, "ask", interrupted)
+    typed("ask", "lab.toml", "--xlsx", "next.xlsx", code=130)
+    assert not Path("next.xlsx").exists()
+
+
+def test_rows_of_a_file_with_all_of_it(lab):
+    """Failed rows, executed values, remarks, rounding and decimal commas, told twice."""
+    typed("tell", "lab.toml", 4, "--failed", "cracked")
+    text = (
+        "remarks;TRIAL;catalyst / g/l;Stirred;wind [m/s];value [MPa];stress;FAILED;state\n"
+        "a;0;0,0123456;WAHR;;;;;asked\n"
+        "b;1;0,0123456;TRUE;4,5;-1,25;2;;asked\n"
+        "c;2;;;4,5;failed;2,5;;asked\n"
+        "d;3;;;;;;gerissen, Kälte;asked\n"
+        "e;4;;;;;;cracked;failed\n"
+    )
+    said = tell(text, encoding="cp1252")
+    assert "3 stored" in said.output
+    assert "1 row had been told before" in said.stderr
+    assert "left out: 'remarks', 'state'" in said.stderr
+    told = trials()
+    assert [t.value for t in told] == [None, -1.25, None, None, None]
+    assert told[1].user_attrs[EXECUTED]["catalyst"] == 0.0123456
+    assert told[2].user_attrs[OUTCOMES] == {"stress": 2.5}
+    assert told[3].user_attrs[ERROR] == "gerissen, Kälte"
+    again = tell(text, encoding="cp1252")
+    assert "4 rows had been told before" in again.stderr
+
+
 def test_sheets_by_name(lab):
     sheet([], Results=[HEAD, [0, 0.5, 1, 2]])
     told = ["tell", "lab.toml", "--table", "told.xlsx"]

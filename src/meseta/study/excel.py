@@ -105,6 +105,12 @@ def _cell(place: str, stored: Any, typed: Any) -> Cell:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, int | float) and "%" in stored.number_format:
+        return Unreadable(
+            f"{place}{stored.coordinate}",
+            f"is formatted as a percentage, and may be {value:g} or {100 * value:g}; format it as "
+            "a number",
+        )
     if isinstance(value, float) and value.is_integer() and abs(value) <= EXACT:
         return int(value)
     if isinstance(value, int | float):

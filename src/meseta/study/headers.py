@@ -77,7 +77,7 @@ def find_columns(label: str, header: Sequence[str], known: Sequence[Column]) -> 
         taken = _chosen(label, column, several)
         places[column.name] = taken.place
         strange += [(each.place, each.text) for each in several if each is not taken]
-        if taken.unit and not column.unit:
+        if taken.unit and not column.unit and column.numbers:
             notes.append(
                 f"{label}: {taken.name!r} is given in {taken.unit!r}; the study file names no unit "
                 "for it, and the numbers are taken as they are"
