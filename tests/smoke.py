@@ -85,6 +85,7 @@ def check_extras_are_named() -> None:
         (("bench", "run", "quick", "--runs", "1"), "bench", STUDY),
         (("bench", "run", "quick", "--runs", "1", "--dask", "127.0.0.1:1"), "dask", STUDY),
         (("ask", "hill.toml"), "postgresql", away),
+        (("ask", "hill.toml", "--xlsx", "next.xlsx"), "excel", STUDY),
     ):
         done = typed(*words, study=study)
         assert done.returncode == 1, done

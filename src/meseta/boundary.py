@@ -150,7 +150,13 @@ def read_whole(what: str, value: object) -> int:
 def unknown(what: str, name: object, known: Iterable[object]) -> str:
     """Says that a name is not known, which one may be meant, and which there are."""
     names = list(known)
-    lower = {str(each).lower(): each for each in names}
-    closest = get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
-    hint = f" (did you mean {lower[closest[0]]!r}?)" if closest else ""
+    meant = closest(name, names)
+    hint = "" if meant is None else f" (did you mean {meant!r}?)"
     return f"there is no {what} {name!r}{hint}, only {', '.join(map(repr, names)) or 'none'}"
+
+
+def closest(name: object, known: Iterable[object], cutoff: float = 0.5) -> object | None:
+    """The known name that is spelled most like this one; None: it is like none of them."""
+    lower = {str(each).lower(): each for each in known}
+    found = get_close_matches(str(name).lower(), lower, n=1, cutoff=cutoff)
+    return lower[found[0]] if found else None

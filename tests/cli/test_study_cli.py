@@ -64,7 +64,7 @@ def test_a_day_at_the_bench(folder):
     assert len(table.splitlines()) == 5
     assert all(len(line) <= 80 for line in table.splitlines())
     more = list(csv.DictReader(io.StringIO(typed("ask", "lab.toml", "--csv").output)))
-    assert list(more[0]) == ["trial", "x", "oil", "value"]
+    assert list(more[0]) == ["trial", "x [ml]", "oil", "value"]
     assert more[0]["trial"] == "4"
 
     assert "1 of 12 done, 4 pending" in typed("tell", "lab.toml", 0, "0.82").output

@@ -127,7 +127,7 @@ def test_what_is_mistyped_is_refused_and_nothing_is_stored(folder, words, messag
 def test_tables_have_a_column_for_each_outcome(folder):
     press(folder)
     table = typed("ask", "press.toml", "-n", "3", "--csv").output
-    assert table.splitlines()[0] == "trial,x,value,stress,mass"
+    assert table.splitlines()[0] == "trial,x,strength,stress,mass"
     header, *filled = [line.rstrip(",") for line in table.splitlines()]
     cells = ("0.5,0.8,1", "0.6,failed,", "0.7,failed,3")
     lines = [f"{line},{each}" for line, each in zip(filled, cells, strict=True)]

@@ -24,6 +24,7 @@ from meseta.study.toml.check import check
 from meseta.study.toml.file import StudyError, read_study
 from meseta.study.toml.keys import SPREADS, SettingsKeys
 from meseta.study.toml.lines import find_lines, key, line_of, quoted, spelled
+from meseta.study.toml.measurements import read_columns
 from meseta.study.toml.short_noise import read_short
 from meseta.study.toml.storage import storage_url
 from meseta.study.toml.template import template
@@ -735,14 +736,40 @@ def test_all_mistakes_are_reported_in_the_order_of_lines(refusal):
         ("", "data.csv is empty"),
         ("off\n1\nx\n", "data.csv:3 must have a finite number in column 1, got 'x'"),
         ("off\n1\nnan\n", "data.csv:3 must have a finite number"),
-        ('off\n"0,1"\n', "write decimals with a point"),
-        (b"\xff\n", "data.csv is not UTF-8"),
+        ('off\n"1,234"\n', "'1,234' may be 1.234 or 1234; write one of these"),
+        ('off\n"0,1"\n0.2\n', "data.csv:3 must have a finite number in column 1: '0.2' has a"),
+        (b"off\n\x81\n", "data.csv is neither UTF-8 nor Windows-1252"),
     ],
 )
 def test_csv_files_that_are_refused(refusal, tmp_path, content, says):
     (tmp_path / "data.csv").write_bytes(content.encode() if isinstance(content, str) else content)
     (line,) = refusal(X + "noise = { law = 'empirical', csv = 'data.csv' }", whole=True)
     assert says in line
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        "größe;off\n1,5;0,1\n2;-0,2\n",
+        "größe\toff\n1,5\t0,1\n2\t-0,2\n",
+        'größe,off\n"1,5","0,1"\n2,"-0,2"\n',
+        "größe;off\n1;0.1\n2;-0.2\n",
+    ],
+)
+def test_measurements_are_read_as_spreadsheets_save_them(tmp_path, capsys, content, encoding):
+    (tmp_path / "data.csv").write_bytes(content.encode(encoding))
+    read = read_columns(tmp_path / "data.csv", ["off"], 1)
+    assert read == [[0.1], [-0.2]]
+    assert read_columns(tmp_path / "data.csv", ["off"], 1) == read
+    said = capsys.readouterr().err
+    assert said.count("decimal commas: 0,1 is 0.1") <= 1
+    assert said.count("read as Windows-1252") == (encoding == "cp1252")
+
+
+def test_measurements_need_no_names_where_decimals_have_commas(tmp_path):
+    (tmp_path / "data.csv").write_text("0,1;2,5\n-0,2;3\n")
+    assert read_columns(tmp_path / "data.csv", None, 2) == [[0.1, 2.5], [-0.2, 3.0]]
 
 
 def test_a_csv_column_that_is_not_there_is_named(refusal, tmp_path):

@@ -83,6 +83,9 @@ def rows(*words):
         (["lab.toml", "0", "-7", "--set", "x=-0.25", "--json"], -7.0),
         (["--json", "lab.toml", "--set=x=-0.25", "0", "-7"], -7.0),
         (["lab.toml", "--", "0", "-1.5"], -1.5),
+        (["lab.toml", "0", "-1,5"], -1.5),
+        (["lab.toml", "0", "-,5"], -0.5),
+        (["lab.toml", "0", "-7", "--set", "x=-0,25"], -7.0),
     ],
 )
 def test_negative_numbers_are_numbers(lab, words, value):
@@ -96,7 +99,9 @@ def test_negative_numbers_are_numbers(lab, words, value):
     ("words", "message"),
     [
         (["lab.toml", "-1", "2.5"], "there is no trial -1"),
-        (["lab.toml", "0", "-1,5"], "finite number such as 0.82, got '-1,5'"),
+        (["lab.toml", "0", "-1,234"], "'-1,234' may be -1.234 or -1234; write one of these"),
+        (["lab.toml", "0", "1.2.3"], "finite number such as 0.82, got '1.2.3'"),
+        (["lab.toml", "0", "1", "--set", "x=1,234"], "'x' is not clear: '1,234' may be"),
         (["lab.toml", "0", "1_5"], "finite number such as 0.82, got '1_5'"),
         (["lab.toml", "0", "--faild", "-1"], "No such option"),
         (["lab.toml", "0", "-1.5", "-x"], "No such option"),

@@ -13,7 +13,7 @@ import pytest
 import meseta
 
 ROOT = Path(__file__).parents[2]
-EXTRAS = {"report", "plot", "bench", "dashboard", "dask", "postgresql", "docs", "dev"}
+EXTRAS = {"report", "plot", "bench", "dashboard", "dask", "postgresql", "excel", "docs", "dev"}
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_the_metadata_are_complete(wheel):
     assert set(told.get_all("Provides-Extra")) == EXTRAS
     core = [r for r in told.get_all("Requires-Dist") if "extra ==" not in r]
     names = {re.split(r"[<>=\[; ]", requirement)[0].lower() for requirement in core}
-    assert not names & {"plotly", "matplotlib", "joblib", "distributed", "psycopg"}
+    assert not names & {"plotly", "matplotlib", "joblib", "distributed", "psycopg", "openpyxl"}
     assert "Meseta" in told.get_payload()
 
 
@@ -59,7 +59,7 @@ def test_what_the_package_imports_it_asks_for(wheel):
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     known = {re.split(r"[<>=\[]", d)[0].lower().replace("-", "_") for d in asked["dependencies"]}
     behind_extras = {"plotly", "matplotlib", "joblib", "filelock", "distributed", "dask"}
-    behind_extras |= {"optuna_dashboard", "psycopg"}
+    behind_extras |= {"openpyxl", "optuna_dashboard", "psycopg"}
     imported = set()
     for path in (ROOT / "src" / "meseta").rglob("*.py"):
         text = path.read_text(encoding="utf-8")

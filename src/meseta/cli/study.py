@@ -28,11 +28,19 @@ from meseta.study.terminal import harmless, say
 if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
     from meseta.study.progress import Progress
+    from meseta.study.spreadsheet import Cells
 
 REASONS = 3  # the number of reasons of failed trials that are shown
 StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")]
+Xlsx = Annotated[
+    Path | None, typer.Option("--xlsx", metavar="FILE.xlsx", help="Write an Excel file.")
+]
+Sheet = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="The sheet of an Excel file; none: the first."),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -99,10 +107,13 @@ def run(
             _check_any(ledger)
 
 
-def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
-    """Show the progress and the trials of a study; --csv and --json work for changed files, too."""
-    if csv or as_json:
-        _export(path, csv)
+def status(path: StudyPath, as_json: Json = False, csv: Csv = False, xlsx: Xlsx = None) -> None:
+    """Show the progress and the trials of a study.
+
+    --csv, --xlsx and --json work for changed files, too.
+    """
+    if csv or as_json or xlsx is not None:
+        _export(path, csv, as_json, xlsx)
         return
     ledger = _opened(path, reading=True, model=False)
     with failures():
@@ -120,20 +131,25 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
             _echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
 
 
-def _export(path: Path, csv: bool) -> None:
+def _export(path: Path, csv: bool, as_json: bool, xlsx: Path | None) -> None:
     with failures(), wrong_use():
-        from meseta.study import show
+        from meseta.study import excel, show
         from meseta.study.export import export
         from meseta.study.progress import progress
 
-        found = export(path)
+        with excel.new_file(xlsx) as file:
+            found = export(path)
+            if file is not None:
+                excel.write_sheet(file, found.cells)
     if found.note:
         say(f"{found.note}. These are the trials as they are stored")
     if csv:
-        _print_csv(found.csv)
-        return
-    now = progress(found.trials, found.file.budget)
-    _print_json({**show.progress_data(now), "trials": found.rows})
+        _print_csv(found.cells)
+    elif as_json:
+        now = progress(found.trials, found.file.budget)
+        _print_json({**show.progress_data(now), "trials": found.rows})
+    else:
+        _echo(f"{xlsx} is written")
 
 
 def recommend(
@@ -196,22 +212,30 @@ def ask(
     n: Annotated[int, typer.Option("-n", min=1, help="The number of experiments.")] = 1,
     as_json: Json = False,
     csv: Csv = False,
+    xlsx: Xlsx = None,
 ) -> None:
     """Show the next experiments to carry out; `meseta tell` takes their results."""
-    ledger = _opened(path, begin=True)
-    with failures():
-        from meseta.study import lab, show
-        from meseta.study.progress import progress, release_abandoned
+    with failures(), wrong_use():
+        from meseta.study import excel
 
-        release_abandoned(ledger)
-        left = progress(ledger.trials, ledger.file.budget).left
-        planned = lab.ask(ledger, n)
+        with excel.new_file(xlsx) as file, failures():
+            ledger = _opened(path, begin=True)
+            from meseta.study import lab, show
+            from meseta.study.progress import progress, release_abandoned
+
+            release_abandoned(ledger)
+            left = progress(ledger.trials, ledger.file.budget).left
+            planned = lab.ask(ledger, n)
+            if file is not None:
+                excel.write_sheet(file, show.planned_cells(ledger.file, planned))
     if left is not None and n > left:
         say(f"beyond the budget of {ledger.file.budget} trials")
     if as_json:
         _print_json(show.planned_data(planned))
     elif csv:
-        _print_csv(show.planned_csv(ledger.file, planned))
+        _print_csv(show.planned_cells(ledger.file, planned))
+    elif xlsx is not None:
+        _echo(f"{xlsx} is written: fill it in, then `meseta tell {path} --table {xlsx}`")
     else:
         _echo(show.planned_table(ledger.file, planned), nl=False)
 
@@ -244,18 +268,24 @@ def tell(
     table: Annotated[
         Path | None,
         typer.Option(
-            "--csv", metavar="FILE", help="Results of many trials: columns trial and value."
+            "--table",
+            "--csv",
+            metavar="FILE",
+            help="Results of many trials, CSV or Excel: columns trial and value.",
         ),
     ] = None,
+    sheet: Sheet = None,
     as_json: Json = False,
 ) -> None:
     """Store the result of an experiment that was asked for."""
     ledger = _opened(path, model=False)
-    with wrong_use():
+    with failures(), wrong_use():
         from meseta.study import lab
 
         if (table is None) == (trial is None):
-            raise ValueError("tell one trial by its number and value, or many with --csv FILE")
+            raise ValueError("tell one trial by its number and value, or many with --table FILE")
+        if table is None and sheet is not None:
+            raise ValueError("--sheet goes with --table FILE.xlsx")
         if spoilt is not None:
             if trial is None or values or failed is not None or settings:
                 raise ValueError("--spoilt goes with the number of a trial, and nothing else")
@@ -264,17 +294,18 @@ def tell(
                 lab.spoil(ledger, trial, spoilt)
             _told(ledger, 1, as_json)
             return
-        known = 0
         if table is not None:
-            outcomes, known = lab.read_outcomes(ledger, table)
+            outcomes, known, read = lab.read_outcomes(ledger, table, sheet)
         else:
             assert trial is not None
             texts = dict(_assignment(each) for each in settings or ())
             value, others = lab.read_words(ledger, values or ())
-            outcomes = [lab.read_outcome(ledger, trial, lab.Cells(value, failed, texts, others))]
+            cells = lab.Cells(value, failed, texts, others)
+            outcomes, known = [lab.read_outcome(ledger, trial, cells)], 0
+            read = lab.notes_on_typed(ledger, cells)
     with failures():
         notes = lab.store(ledger, outcomes)
-    for note in notes:
+    for note in (*read, *notes):
         say(note)
     if known:
         say(f"{_counted(known, 'row')} had been told before")
@@ -284,7 +315,10 @@ def tell(
 def take_over(
     path: StudyPath,
     table: Annotated[
-        Path, typer.Argument(metavar="DATA.csv", help="A table with a column for each parameter.")
+        Path,
+        typer.Argument(
+            metavar="DATA.csv", help="A table, CSV or Excel, with a column for each parameter."
+        ),
     ],
     value: Annotated[
         str | None,
@@ -293,16 +327,19 @@ def take_over(
             help="The column of the values; none: value, or what the study calls its value.",
         ),
     ] = None,
+    sheet: Sheet = None,
     as_json: Json = False,
 ) -> None:
     """Import experiments that were made before, or that nobody asked for."""
     ledger = _opened(path, begin=True)
-    with wrong_use():
+    with failures(), wrong_use():
         from meseta.study import lab
 
-        found, unfinished = lab.read_history(ledger, table, value)
+        found, unfinished, notes = lab.read_history(ledger, table, value, sheet)
     with failures():
         added = lab.add_history(ledger, found)
+    for note in notes:
+        say(note)
     known = len(found) - added
     if known:
         say(f"{_counted(known, 'row')} had been there already")
@@ -441,8 +478,11 @@ def _print_json(data: Any, file: TextIO | None = None) -> None:
     typer.echo(harmless(text), file=file)
 
 
-def _print_csv(text: str) -> None:
+def _print_csv(cells: "Cells") -> None:
     """A terminal gets control characters spelled out; a file gets the text itself."""
+    from meseta.study.spreadsheet import written
+
+    text = written(cells)
     typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
 
 

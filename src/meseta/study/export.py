@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial
 from meseta.optimizer.outcomes import VALUE
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
 from meseta.study.show import trial_data
-from meseta.study.spreadsheet import FAILED, STATE, TRIAL, written
+from meseta.study.spreadsheet import FAILED, STATE, TRIAL, Cells
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
 from meseta.study.toml.sentences import StudyError
 
@@ -28,8 +28,8 @@ class Export:
         return trial_data(self.trials, self.file)
 
     @property
-    def csv(self) -> str:
-        """A CSV file, which `meseta import` takes."""
+    def cells(self) -> Cells:
+        """A table, which `meseta import` takes."""
         rows = self.rows
         found = dict.fromkeys(name for row in rows for name in row["params"])
         names = [*self.file.parameters, *(n for n in found if n not in self.file.parameters)]
@@ -46,7 +46,7 @@ class Export:
             ]
             for row in rows
         ]
-        return written([TRIAL, STATE, *names, VALUE, *others, FAILED], cells)
+        return Cells([TRIAL, STATE, *names, VALUE, *others, FAILED], cells)
 
 
 def export(path: Path) -> Export:

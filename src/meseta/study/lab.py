@@ -1,6 +1,5 @@
 """Experiments that people carry out: asked for, told, and imported from before."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,21 +12,17 @@ from meseta.boundary import EVERY, read_value, unknown
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
-from meseta.space.parameter import Value
+from meseta.space.parameter import Categorical, Value
+from meseta.study.decimals import notes_on, numeral
+from meseta.study.digits import is_same, readable
 from meseta.study.entries import read_text_number, read_values
+from meseta.study.identity import Experiments, identity, is_same_experiment
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
 from meseta.study.sampling import FileSampler
-from meseta.study.spreadsheet import (
-    COLUMNS,
-    FAILED,
-    STATE,
-    TRIAL,
-    Row,
-    column_names,
-    read_rows,
-)
+from meseta.study.spreadsheet import FAILED, STATE, TRIAL
+from meseta.study.tables import Row, Table, read_table, study_columns
 from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
@@ -61,17 +56,19 @@ class Outcome:
 
 
 class Outcomes(NamedTuple):
-    """The outcomes in a file: the new ones, and how many rows were told before."""
+    """The outcomes in a file: the new ones, how many rows were told before, and notes."""
 
     new: list[Outcome]
     known: int
+    notes: list[str]
 
 
 class History(NamedTuple):
-    """Finished trials of a file, and how many rows of it are not finished."""
+    """Finished trials of a file, how many rows of it are not finished, and notes."""
 
     trials: list[FrozenTrial]
     unfinished: int
+    notes: list[str]
 
 
 def ask(ledger: Ledger, num: int) -> list[Trial]:
@@ -88,7 +85,8 @@ def ask(ledger: Ledger, num: int) -> list[Trial]:
         numbers = [ledger.begin_trial(BY_HAND, True) for _ in range(num - len(planned))]
         try:
             designs = sampler.complete_designs(ledger.study, numbers)
-            for number, params in zip(numbers, designs, strict=True):
+            for number, exact in zip(numbers, designs, strict=True):
+                params = readable(ledger.file, ledger.parameters, exact)
                 ledger.set_params(number, params)
                 planned.append(_pending_trial(ledger, number, params))
         except BaseException:
@@ -141,19 +139,28 @@ def read_outcome(ledger: Ledger, number: int, cells: Cells) -> Outcome:
     return outcome
 
 
-def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
-    """The outcomes in a CSV file: columns trial and value, failed, and executed values by name.
+def notes_on_typed(ledger: Ledger, cells: Cells) -> list[str]:
+    """What has to be said about numbers that a person typed."""
+    parameters, texts = ledger.parameters, cells.texts
+    settings = (texts[name] for name in texts if not isinstance(parameters[name], Categorical))
+    return notes_on(map(numeral, (cells.value or "", *cells.others.values(), *settings)))
+
+
+def read_outcomes(ledger: Ledger, path: Path, sheet: str | None = None) -> Outcomes:
+    """The outcomes in a table: columns trial and value, failed, and executed values by name.
 
     Rows that were told before with the same outcome are left out, so that a file can be told again
     after an interruption.
     """
-    names, column = list(ledger.file.parameters), value_column(ledger, path)
-    trials, others = ledger.trials, ledger.file.outcomes.names
+    columns = study_columns(ledger.file, ledger.parameters)
+    table = read_table(path, [each for each in columns if each.name != STATE], sheet)
+    _check_outcomes(ledger, path, table)
+    trials = ledger.trials
     new: list[Outcome] = []
     known, seen = 0, set()
-    for row in read_rows(path, [TRIAL, column, *others, FAILED, *names]):
+    for row in table.rows:
         try:
-            outcome = _outcome_of(ledger, trials, row, names, column)
+            outcome = _outcome_of(ledger, trials, row)
             if outcome is None:
                 continue
             if outcome.number in seen:
@@ -162,13 +169,26 @@ def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
             told = told_already(trials, outcome.number)
             if told is None:
                 new.append(outcome)
-            elif _is_same(told, outcome):
+            elif _is_same(ledger, told, outcome):
                 known += 1
             else:
                 raise ValueError(_told_sentence(trials, outcome.number, told))
         except ValueError as error:
-            raise ValueError(f"{path}:{row.line}: {error}") from None
-    return Outcomes(new, known)
+            raise ValueError(f"{row.place}: {error}") from None
+    return Outcomes(new, known, table.notes)
+
+
+def _check_outcomes(ledger: Ledger, path: Path, table: Table) -> None:
+    """A table without any column of outcomes has nothing to tell."""
+    outcomes = ledger.file.outcomes
+    wanted = (outcomes.objective, *outcomes.names, FAILED)
+    for one_of in ((TRIAL,), wanted):
+        if not any(name in table.names for name in one_of):
+            there = ", ".join(map(repr, table.names)) or "none of those that are known"
+            raise ValueError(
+                f"{path} has no column {' or '.join(map(repr, one_of))}, but {there}; its first "
+                "line must name the columns"
+            )
 
 
 def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
@@ -213,35 +233,23 @@ def spoil(ledger: Ledger, number: int, why: str) -> None:
         raise ValueError(f"trial {number} was told by somebody else at this moment")
 
 
-def value_column(ledger: Ledger, path: Path) -> str:
-    """The column of the values: "value", or what the study calls its value."""
-    own, names = ledger.file.value, ledger.parameters
-    if own is None or own in (*names, *COLUMNS):
-        return VALUE
-    header = column_names(path, [*names, *COLUMNS, own])
-    if own in header and VALUE in header:
-        raise ValueError(
-            f"{path} has a column {VALUE!r} and a column {own!r}, which is what the study calls "
-            "its value; rename or remove the one that is not meant"
-        )
-    return VALUE if VALUE in header else own
-
-
-def read_history(ledger: Ledger, path: Path, value: str | None = None) -> History:
-    """Finished trials from a CSV file with a column for each parameter and one for the value.
+def read_history(
+    ledger: Ledger, path: Path, value: str | None = None, sheet: str | None = None
+) -> History:
+    """Finished trials from a table with a column for each parameter and one for the value.
 
     Points may lie outside of the ranges or off the steps: what was carried out is what counts. The
     columns trial, state and failed, which `meseta status --csv` has, may be there; trials that are
-    not finished are left out. `value` is the column of the values, see `value_column`.
+    not finished are left out. `value` is the column of the values; None: see `study_columns`.
     """
-    names, column = ledger.parameters, value_column(ledger, path) if value is None else value
-    if column in (*names, TRIAL, STATE, FAILED):
+    column = ledger.file.outcomes.objective if value is None else value
+    if column in (*ledger.parameters, TRIAL, STATE, FAILED):
         raise ValueError(f"the column of the values cannot be {column!r}; name another by --value")
     usual = _usual(ledger)
     found: list[FrozenTrial] = []
     unfinished = 0
-    others = ledger.file.outcomes.names
-    for row in read_rows(path, [*names, column, *others, TRIAL, STATE, FAILED]):
+    table = read_table(path, study_columns(ledger.file, ledger.parameters, value), sheet)
+    for row in table.rows:
         try:
             cells = row.cells
             state = cells.get(STATE) or _state(cells, column)
@@ -253,8 +261,8 @@ def read_history(ledger: Ledger, path: Path, value: str | None = None) -> Histor
                 continue
             found.append(_historic(ledger, cells, column, state == FAILED, usual))
         except ValueError as error:
-            raise ValueError(f"{path}:{row.line}: {error}") from None
-    return History(found, unfinished)
+            raise ValueError(f"{row.place}: {error}") from None
+    return History(found, unfinished, table.notes)
 
 
 def _state(cells: Mapping[str, str], column: str) -> str:
@@ -286,15 +294,9 @@ def _historic(
 def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
     """Add the trials that are not there yet; returns their number."""
     observed = ledger.file.observed
-    kept = (trial for trial in ledger.trials if kind_of(trial) != "void")
-    known = Counter(_identity(trial, observed) for trial in kept)
-    new = []
-    for trial in trials:
-        identity = _identity(trial, observed)
-        if known[identity]:
-            known[identity] -= 1  # a repeated experiment counts as often as it was done
-        else:
-            new.append(trial)
+    finished = [each for each in ledger.trials if kind_of(each) in ("complete", FAILED)]
+    kept = Experiments((identity(each, observed) for each in finished), ledger.parameters)
+    new = kept.without(trials, lambda trial: identity(trial, observed))
     ledger.study.add_trials(new)
     return len(new)
 
@@ -324,7 +326,11 @@ def _finished(
         for name, parameter in ledger.parameters.items()
     }
     observed = ledger.file.observed
-    changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
+    changed = {
+        name: value
+        for name, value in executed.items()
+        if name in observed or not is_same(nearest[name], value, ledger.parameters[name])
+    }
     said = {EXECUTED: changed, ERROR: error, OUTCOMES: dict(others)}
     return create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
@@ -343,7 +349,11 @@ def _read_outcome(
 ) -> Outcome:
     trial, (value, failed, texts, others) = _asked_for(trials, number), cells
     executed = read_values(ledger.parameters, texts)
-    changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
+    changed = {
+        name: value
+        for name, value in executed.items()
+        if not is_same(trial.params.get(name), value, ledger.parameters[name])
+    }
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
     read = _read_others(others, f" of trial {number}")
     outcome = Outcome(number, None, {**changed, **observed}, "", read)
@@ -386,16 +396,16 @@ def _read_told(
     return read_value(read_text_number(what, text), what, remedy, possible)
 
 
-def _outcome_of(
-    ledger: Ledger, trials: Sequence[FrozenTrial], row: Row, names: Sequence[str], column: str
-) -> Outcome | None:
-    number = row.cells.get(TRIAL, "")
-    if not number.isdecimal():
+def _outcome_of(ledger: Ledger, trials: Sequence[FrozenTrial], row: Row) -> Outcome | None:
+    cells, outcomes = row.cells, ledger.file.outcomes
+    number = cells.get(TRIAL, "")
+    if not (number.isascii() and number.isdecimal()):
         raise ValueError(f"the trial must be a number of one that was asked for, got {number!r}")
-    value, failed = row.cells.get(column) or None, row.cells.get(FAILED) or None
-    texts = {name: row.cells[name] for name in names if row.cells.get(name)}
-    further = ledger.file.outcomes.names
-    others = {name: row.cells[name] for name in further if row.cells.get(name)}
+    value, failed = cells.get(outcomes.objective) or None, cells.get(FAILED) or None
+    texts, others = (
+        {name: cells[name] for name in names if cells.get(name)}
+        for names in (ledger.parameters, outcomes.names)
+    )
     if value is None and failed is None and not others:
         return None  # not done yet
     return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others))
@@ -459,13 +469,16 @@ def _pending(trials: Sequence[FrozenTrial]) -> str:
     return f"Pending {'trials' if len(numbers) > 1 else 'trial'}: {', '.join(map(str, numbers))}."
 
 
-def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
+def _is_same(ledger: Ledger, told: FrozenTrial, outcome: Outcome) -> bool:
     """Whether the same outcome was told before."""
-    executed, others = (told.user_attrs.get(key) or {} for key in (EXECUTED, OUTCOMES))
-    same = executed == outcome.executed and others == outcome.others
-    if outcome.value is None:
-        return told.state == TrialState.FAIL and same
-    return told.value == outcome.value and same
+    kept = identity(told)
+    given = kept._replace(
+        carried_out={**told.params, **outcome.executed},
+        value=outcome.value,
+        others=outcome.others,
+        failed=outcome.value is None,
+    )
+    return is_same_experiment(kept, given, ledger.parameters)
 
 
 def _check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:
@@ -485,18 +498,3 @@ def _check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) 
                 f"{name!r} is observed, so trial {number} needs what it was: --set {name}=..., or "
                 f"a column {name!r}"
             )
-
-
-def _differs(planned: Any, executed: Any) -> bool:
-    if isinstance(planned, float) and isinstance(executed, (int, float)):
-        return abs(planned - executed) > 1e-12 * max(abs(planned), abs(executed))
-    return bool(planned != executed)
-
-
-def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:
-    """The values that were carried out, without unobserved ones, and the outcome."""
-    planned = {name: value for name, value in trial.params.items() if name not in observed}
-    executed = {**planned, **trial.user_attrs.get(EXECUTED, {})}
-    others = tuple(sorted(trial.user_attrs.get(OUTCOMES, {}).items()))
-    carried_out = tuple(sorted(executed.items(), key=lambda item: item[0]))
-    return carried_out, trial.value, others, trial.state

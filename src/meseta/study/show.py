@@ -14,14 +14,16 @@ from rich.table import Table
 from rich.text import Text
 
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
-from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Kept, Trial
+from meseta.study.headers import Column, headings
 from meseta.study.progress import Progress, kind_of
-from meseta.study.spreadsheet import TRIAL, written
+from meseta.study.spreadsheet import TRIAL, Cells
+from meseta.study.tables import study_columns
 from meseta.study.terminal import one_line
 from meseta.study.toml.file import StudyFile
 
 WIDTH = 80  # columns of a file or a pipe
+LONGEST = 9  # letters of a number that is shown with all its digits
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -41,7 +43,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 def _cell(value: object) -> Text:
     if isinstance(value, float):
-        return Text(f"{value:.6g}")
+        short = _exact(value)
+        return Text(short if len(short) <= LONGEST else f"{value:.6g}")
     return Text("" if value is None else one_line(str(value)))
 
 
@@ -91,24 +94,34 @@ def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def planned_table(file: StudyFile, planned: Sequence[Trial]) -> str:
-    """The designs to carry out, as a table."""
+    """The designs to carry out, as a table with all their digits."""
     header = ["trial", *(_headed(file, name) for name in planned[0].params)]
-    return table(header, [[each.number, *each.params.values()] for each in planned])
+    rows = [
+        [each.number, *(_exact(x) if isinstance(x, float) else x for x in each.params.values())]
+        for each in planned
+    ]
+    return table(header, rows)
 
 
-def planned_csv(file: StudyFile, planned: Sequence[Trial]) -> str:
-    """The designs as a CSV file with empty cells to fill in, which `meseta tell` takes."""
-    others = file.outcomes.names
-    blank = [None] * (len(file.observed) + 1 + len(others))
-    return written(
-        [TRIAL, *planned[0].params, *file.observed, VALUE, *others],
+def planned_cells(file: StudyFile, planned: Sequence[Trial]) -> Cells:
+    """The designs with empty cells to fill in, which `meseta tell` takes."""
+    settings = [*planned[0].params, *file.observed]
+    results = (file.outcomes.objective, *file.outcomes.names)
+    known = {column.name: column for column in study_columns(file, file.ranges())}
+    blank = [None] * (len(file.observed) + len(results))
+    return Cells(
+        headings([known[name] for name in (TRIAL, *settings, *results)]),
         [[each.number, *each.params.values(), *blank] for each in planned],
     )
 
 
+def _exact(value: float) -> str:
+    """A number with all its digits."""
+    return repr(value).removesuffix(".0")
+
+
 def _headed(file: StudyFile, name: str) -> str:
-    unit = file.parameters[name].unit
-    return f"{name} [{unit}]" if unit else name
+    return Column(name, unit=file.parameters[name].unit).heading
 
 
 def planned_data(planned: Sequence[Trial]) -> list[dict[str, Any]]:

@@ -7,112 +7,101 @@ would make `meseta status` take a third longer.
 import csv
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from meseta.boundary import unknown
 from meseta.optimizer.outcomes import VALUE
+from meseta.study.encodings import mended, read_text
 
 TRIAL, STATE, FAILED = "trial", "state", "failed"
-COLUMNS = (TRIAL, STATE, VALUE, FAILED)  # that a CSV file may have besides the parameters
-LARGEST = 64 * 2**20  # bytes of a CSV file
+# Columns that a table may have besides the parameters, and whether they are numbers.
+COLUMNS = {TRIAL: False, STATE: False, VALUE: True, FAILED: False}
 SEPARATORS = "\t;,"
 # What spreadsheets take for a formula, behind any number of quotes.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n]")
+# Excel's own first line, which names the separator.
+_NAMED_SEPARATOR = re.compile('"?sep=(.)"?\r?\n', re.IGNORECASE)
+
+
+class Unreadable(NamedTuple):
+    """A cell without a value: where it is, and why."""
+
+    place: str
+    reason: str
+
+
+Cell = str | int | float | Unreadable
 
 
 class Line(NamedTuple):
-    """A line of a CSV file that is not empty."""
+    """A line of a table that is not empty."""
 
     number: int
-    cells: list[str]
+    cells: Sequence[Cell]
 
 
-class Row(NamedTuple):
-    """A line of a CSV file with a header."""
+class Lines(NamedTuple):
+    """The lines of a table, and what has to be said about them."""
 
-    line: int
-    cells: dict[str, str]
+    place: str  # the place of a line, without its number
+    lines: list[Line]
+    semicolons: bool  # whether they separate the columns
+    notes: list[str]
 
 
-def written(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """The text of a CSV file: numbers with all their digits, None empty, and no formulas."""
+class Cells(NamedTuple):
+    """A table to be written; None is an empty cell."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[object]]
+
+
+def written(cells: Cells) -> str:
+    """The text of a CSV file: numbers with all their digits, and no formulas."""
     text = io.StringIO()
-    lines = [[quoted(cell) for cell in line] for line in (header, *rows)]
+    lines = [[quoted(cell) for cell in line] for line in (cells.header, *cells.rows)]
     csv.writer(text, lineterminator="\n").writerows(lines)
     return text.getvalue()
 
 
-def read_lines(path: Path, known: Sequence[str] = ()) -> Iterator[Line]:
+def read_lines(path: Path, is_known: Callable[[str], bool]) -> Lines:
     """The lines of a CSV file; separated by tabs, semicolons or commas.
 
-    The separator is the one that finds most of the `known` columns in the first line, or else the
+    The separator is the one that finds most of the known columns in the first line, or else the
     first one that occurs in it.
     """
-    text = _text(path)
+    text, note = read_text(path)
+    told = _NAMED_SEPARATOR.match(text)
+    begin = told.end() if told else 0
+    damaged = False
 
     def by(separator: str) -> Iterator[Line]:
-        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        nonlocal damaged
+        reader = csv.reader(io.StringIO(text[begin:], newline=""), delimiter=separator)
         try:
             for cells in reader:
                 if any(cell.strip() for cell in cells):
-                    yield Line(reader.line_num, [unquoted(cell.strip()) for cell in cells])
+                    whole = [mended(cell) for cell in cells]
+                    damaged = damaged or whole != cells
+                    number = reader.line_num + (1 if told else 0)
+                    yield Line(number, [unquoted(cell.strip()) for cell in whole])
         except csv.Error as error:
             raise ValueError(f"{path}:{reader.line_num}: {error}") from None
 
     def sense(separator: str) -> tuple[int, bool]:
         header = next((line.cells for line in by(separator)), [])
-        return sum(name in known for name in header), len(header) > 1
+        return sum(map(is_known, map(str, header))), len(header) > 1
 
-    return by(max(SEPARATORS, key=sense))
-
-
-def read_rows(path: Path, known: Sequence[str]) -> list[Row]:
-    """The lines of a CSV file by the names in its first line, which must be among the `known`."""
-    lines = read_lines(path, known)
-    names = next((line.cells for line in lines), [])
-    if not names:
-        raise ValueError(f"{path} is empty; its first line must name the columns")
-    _check_columns(path, names, known)
-    rows = []
-    for number, cells in lines:
-        if len(cells) != len(names):
-            raise ValueError(
-                f"{path}:{number}: there are {len(cells)} cells, but the first line names "
-                f"{len(names)} columns"
-            )
-        rows.append(Row(number, dict(zip(names, cells, strict=True))))
-    return rows
-
-
-def column_names(path: Path, known: Sequence[str]) -> list[str]:
-    """The names of the columns alone, known or not; empty where the file cannot be read."""
-    try:
-        return next((line.cells for line in read_lines(path, known)), [])
-    except ValueError:
-        return []
-
-
-def _text(path: Path) -> str:
-    try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError(f"{path} is larger than {LARGEST >> 20} MiB")
-        return path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"{path} is not UTF-8; save it as CSV with the encoding UTF-8") from None
-    except OSError as error:
-        raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
-
-
-def _check_columns(path: Path, names: Sequence[str], known: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise ValueError(f"{path}: there are two columns {name!r}; rename one of them")
-        if name not in known:
-            raise ValueError(
-                f"{path} has a column that is not known: {unknown('column', name, known)}"
-            )
+    separator = told[1] if told else max(SEPARATORS, key=sense)
+    lines = list(by(separator))
+    notes = [note] if note else []
+    if damaged:
+        notes.append(
+            f"{path}: letters beyond A to Z were damaged, as by Excel opening a CSV file, and are "
+            "mended"
+        )
+    return Lines(f"{path}:", lines, separator == ";", notes)
 
 
 def quoted(cell: object) -> object:

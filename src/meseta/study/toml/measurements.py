@@ -2,9 +2,12 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
+from meseta.study.decimals import Style, notes_on, numeral, styles
 from meseta.study.spreadsheet import read_lines
+from meseta.study.terminal import say
 
 
 def read_columns(path: Path, columns: Sequence[str] | None, num: int) -> list[list[float]]:
@@ -12,13 +15,30 @@ def read_columns(path: Path, columns: Sequence[str] | None, num: int) -> list[li
 
     The first line names the columns; it may be missing where `columns` is None.
     """
-    table = list(read_lines(path, columns or ()))
+    _, table, semicolons, notes = read_lines(path, lambda name: name in (columns or ()))
     if not table:
         raise ValueError(f"{path.name} is empty, but must have a row for each measurement")
-    header = table[0].cells
-    named = not all(_is_number(name) for name in header)
+    header = list(map(str, table[0].cells))
+    named = not all(numeral(name) for name in header)
     places = _places(path, header if named else [], columns, num, len(header))
-    return [_row(path, line, cells, places) for line, cells in table[named:]]
+    rows = [(line, [_cell(cells, place) for place in places]) for line, cells in table[named:]]
+    texts = [[row[i] for _, row in rows] for i in range(len(places))]
+    known = styles(texts, semicolons)
+    read = [_row(path, line, row, places, known) for line, row in rows]
+    said = notes_on(numeral(text) for column in texts for text in column)
+    for note in (*notes, *(f"{path.name}: {each}" for each in said)):
+        _say_once(note)
+    return read
+
+
+@cache
+def _say_once(note: str) -> None:
+    """A study builds its laws more than once."""
+    say(note)
+
+
+def _cell(cells: Sequence[object], place: int) -> str:
+    return str(cells[place]) if place < len(cells) else ""
 
 
 def _places(
@@ -37,16 +57,20 @@ def _places(
     return [header.index(name) for name in columns]
 
 
-def _row(path: Path, line: int, row: list[str], places: list[int]) -> list[float]:
-    for place in places:
-        value = row[place] if place < len(row) else ""
-        if not _is_number(value):
-            comma = "; write decimals with a point" if "," in value else ""
-            raise ValueError(
-                f"{path.name}:{line} must have a finite number in column {place + 1}, got "
-                f"{value!r}{comma}"
-            )
-    return [float(row[place]) for place in places]
+def _row(
+    path: Path, line: int, row: Sequence[str], places: Sequence[int], known: Sequence[Style]
+) -> list[float]:
+    read = []
+    for place, text, style in zip(places, row, known, strict=True):
+        where = f"{path.name}:{line} must have a finite number in column {place + 1}"
+        try:
+            plain = style.read(text)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from None
+        if not _is_number(plain):
+            raise ValueError(f"{where}, got {text!r}")
+        read.append(float(plain))
+    return read
 
 
 def _is_number(text: str) -> bool:
