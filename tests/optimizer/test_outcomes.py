@@ -294,8 +294,8 @@ def test_missing_values_are_counted():
 def test_the_value_itself_has_the_same_noise_as_a_constraint():
     limits = {"cost": meseta.AtLeast(0.9)}
     made = told(8, constraints=limits, outcomes=["stress"], noise_variance=0.04)
-    scale = float(made._fitted_other("cost").posterior.units.y_scale)
-    noise = float(made._fitted_other("cost").core.new_noise_variance) * scale**2
+    scale = float(made.model_of("cost").posterior.units.y_scale)
+    noise = float(made.model_of("cost").core.new_noise_variance) * scale**2
     assert noise == pytest.approx(0.04)
 
 

@@ -1,7 +1,7 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, overload
@@ -27,6 +27,7 @@ from meseta.optimizer.beyond import (
     share_beyond,
     unexplored,
 )
+from meseta.optimizer.confirmation import Confirmation, confirmation
 from meseta.optimizer.constrained import constrained_nominal, constrained_optimum, kept_at, tells
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
@@ -210,12 +211,12 @@ class Optimizer:
         known = tuple(dict.fromkeys((*self.outcomes.names, *dict(self.outcomes.constraints))))
         if name not in known:
             raise ValueError(unknown("outcome", name, known))
-        fitted = self._fitted_other(name)
+        fitted = self.model_of(name)
         if fitted is None:
             raise RuntimeError(f"there is no value of {name!r} yet; tell at least one")
         return fitted.posterior
 
-    def _fitted_other(self, name: str) -> Fitted | None:
+    def model_of(self, name: str) -> Fitted | None:
         """The model of another outcome; None: it has no value yet."""
         if name not in self._others:
             told = self._values_of(name)
@@ -269,7 +270,7 @@ class Optimizer:
         """The outcomes with constraints that have values, given pending experiments."""
         limits = {}
         for name, constraint in self.outcomes.constraints:
-            fitted = self._fitted_other(name)
+            fitted = self.model_of(name)
             if fitted is not None:
                 units, mixture = fitted.posterior.units, fitted.mixture
                 if pending is not None and len(pending):
@@ -392,6 +393,28 @@ class Optimizer:
             return self._valued(x)
         x = nominal_optimum(mixture, self.space.cube, measure=measure, seed=self.seed, held=held)
         return self._valued(x)
+
+    def promise(self, params: Params) -> Recommendation:
+        """What the model expects of any design."""
+        design = self.environments.complete(params, self.environments.variables)
+        return self._valued(self.space.to_cube(self.space.read(design)))
+
+    def confirm(
+        self,
+        params: Params,
+        results: Sequence[object],
+        *,
+        executed: Sequence[Params] | None = None,
+    ) -> Confirmation:
+        """Whether runs of a design, as it will be used, keep what the model promises of it.
+
+        Args:
+            params: The design.
+            results: Of each run what `tell` takes. They are not told; do that afterwards.
+            executed: What was carried out in each run, see `perturbed`; None: the noise acted by
+                itself, and nobody saw how.
+        """
+        return confirmation(self, params, results, executed, self.seed)
 
     def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
         """What a design becomes in use, n times: to evaluate it as it will be.
@@ -542,14 +565,15 @@ class Optimizer:
         """The measure of standardised values; None: it is the mean, or there is no model."""
         if isinstance(self.measure, Mean) or not self.has_values:
             return None
-        offset, scale = self._to_user()
+        offset, scale = self.user_units
         inside = self.measure.in_units(offset, scale)
         if self.settings.possible == EVERY or inside.around_mean:
             return inside
         ends = sorted((end - offset) / scale for end in self.settings.possible)
         return Within(inside, *ends)
 
-    def _to_user(self) -> tuple[float, float]:
+    @property
+    def user_units(self) -> tuple[float, float]:
         """Offset and scale of standardised values, in the user's sign."""
         units, sign = self.fitted.posterior.units, self._flip(1.0)
         return sign * float(units.y_offset), sign * float(units.y_scale)
@@ -679,7 +703,7 @@ class Optimizer:
         if measure is None:
             return self._possible(float(moments.m_g), float(moments.v_g))
         rho, std = value_of_measure(self.fitted.mixture, measure, x, seed=self.seed)
-        offset, scale = self._to_user()
+        offset, scale = self.user_units
         mean, spread = self.measure.raw(rho, offset, scale), self.measure.raw_std(std, scale)
         if self.measure.within_values:
             return self._possible(self._flip(mean), spread**2)
