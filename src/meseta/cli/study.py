@@ -1,18 +1,18 @@
 """The commands of a study: `meseta init`, `run`, `status`, `recommend`, `report`, `ask`, `tell`,
-`import`.
+`import`; those that put the record right are in `record`.
 
 Exit codes: 0 done, 1 something failed, 2 wrong use or a study file that cannot be read, 3 there is
 nothing to recommend yet, 130 interrupted.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from meseta.cli import record
 from meseta.cli.endings import (
     FAILURE,
     NOTHING_YET,
@@ -23,15 +23,15 @@ from meseta.cli.endings import (
     wrong_use,
 )
 from meseta.cli.negatives import NumbersCommand
-from meseta.study.terminal import harmless, say
+from meseta.cli.opening import Json, StudyPath, Words, assignments, opened, told
+from meseta.cli.printing import counted, echo, print_csv, print_json
+from meseta.study.terminal import say
 
 if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
     from meseta.study.progress import Progress
 
 REASONS = 3  # the number of reasons of failed trials that are shown
-StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")]
 
 
@@ -40,7 +40,8 @@ def add_to(app: typer.Typer) -> None:
     for function in (init, run, status, recommend, report, ask):
         app.command()(function)
     app.command(cls=NumbersCommand)(tell)
-    app.command("import")(take_over)
+    record.add_to(app)
+    app.command("import", cls=NumbersCommand)(take_over)
 
 
 def init(
@@ -60,7 +61,7 @@ def init(
         stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
     except OSError as error:
         stop(f"{path} cannot be written: {error.strerror}", FAILURE)
-    _echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
+    echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
 
 
 def run(
@@ -82,7 +83,7 @@ def run(
         if workers > 1:
             _many_workers(path, trials, workers, as_json, quiet, answer)
             return
-        ledger = _opened(path, begin=True, objective=True, patient=worker is not None)
+        ledger = opened(path, begin=True, objective=True, patient=worker is not None)
         with failures(), termination_as_interrupt():
             from meseta.study.workers.watch import watched
             from meseta.study.workers.work import work
@@ -104,7 +105,7 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
     if csv or as_json:
         _export(path, csv)
         return
-    ledger = _opened(path, reading=True, model=False)
+    ledger = opened(path, reading=True, model=False)
     with failures():
         from meseta.study import show
         from meseta.study.progress import progress
@@ -112,12 +113,14 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
         trials = ledger.trials
         now = progress(trials, ledger.file.budget)
         rows = show.trial_data(trials, ledger.file)
-    _echo(show.progress_line(ledger.file, now))
-    _echo(show.trial_table(ledger.file, rows), nl=False)
+    echo(show.progress_line(ledger.file, now))
+    echo(show.trial_table(ledger.file, rows), nl=False)
     for row in rows:
         if row["error"]:
             what = "failed" if row["state"] == "failed" else "lacks an outcome"
-            _echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
+            echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
+    for line in show.amendment_lines(rows):
+        echo(line)
 
 
 def _export(path: Path, csv: bool) -> None:
@@ -130,10 +133,10 @@ def _export(path: Path, csv: bool) -> None:
     if found.note:
         say(f"{found.note}. These are the trials as they are stored")
     if csv:
-        _print_csv(found.csv)
+        print_csv(found.csv)
         return
     now = progress(found.trials, found.file.budget)
-    _print_json({**show.progress_data(now), "trials": found.rows})
+    print_json({**show.progress_data(now), "trials": found.rows})
 
 
 def recommend(
@@ -148,7 +151,7 @@ def recommend(
     as_json: Json = False,
 ) -> None:
     """Show the robust optimum that the trials speak for, beside the nominal one."""
-    ledger = _opened(path, reading=True)
+    ledger = opened(path, reading=True)
     _report(ledger, as_json, needed=True, measure=measure)
 
 
@@ -170,7 +173,7 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a report that shows why the robust design wins: one HTML file."""
-    ledger = _opened(path, reading=True)
+    ledger = opened(path, reading=True)
     target = output or path.with_suffix(".html")
     with failures():
         from meseta.report import page
@@ -181,12 +184,12 @@ def report(
                 check_target(ledger, target, force=force)
         made = report_of(ledger)
         if as_json:
-            _print_json(plain(made))
+            print_json(plain(made))
             return
         written = page.write(made, target, force=force)
     if made.answer is None:
-        _echo("no trial has finished yet, and the report says so")
-    _echo(f"{written} is written: open it in a browser")
+        echo("no trial has finished yet, and the report says so")
+    echo(f"{written} is written: open it in a browser")
     if show:
         typer.launch(written.resolve().as_uri())
 
@@ -198,7 +201,7 @@ def ask(
     csv: Csv = False,
 ) -> None:
     """Show the next experiments to carry out; `meseta tell` takes their results."""
-    ledger = _opened(path, begin=True)
+    ledger = opened(path, begin=True)
     with failures():
         from meseta.study import lab, show
         from meseta.study.progress import progress, release_abandoned
@@ -209,23 +212,17 @@ def ask(
     if left is not None and n > left:
         say(f"beyond the budget of {ledger.file.budget} trials")
     if as_json:
-        _print_json(show.planned_data(planned))
+        print_json(show.planned_data(planned))
     elif csv:
-        _print_csv(show.planned_csv(ledger.file, planned))
+        print_csv(show.planned_csv(ledger.file, planned))
     else:
-        _echo(show.planned_table(ledger.file, planned), nl=False)
+        echo(show.planned_table(ledger.file, planned), nl=False)
 
 
 def tell(
     path: StudyPath,
     trial: Annotated[int | None, typer.Argument(help="The number of the trial.")] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[VALUE|NAME=VALUE]...",
-            help="The measured value; or several outcomes, such as strength=0.82 stress=231.",
-        ),
-    ] = None,
+    values: Words = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -250,7 +247,7 @@ def tell(
     as_json: Json = False,
 ) -> None:
     """Store the result of an experiment that was asked for."""
-    ledger = _opened(path, model=False)
+    ledger = opened(path, model=False)
     with wrong_use():
         from meseta.study import lab
 
@@ -262,14 +259,14 @@ def tell(
             lab.check_running(ledger, trial)
             with failures():
                 lab.spoil(ledger, trial, spoilt)
-            _told(ledger, 1, as_json)
+            told(ledger, 1, as_json)
             return
-        known = 0
+        known = outdated = 0
         if table is not None:
-            outcomes, known = lab.read_outcomes(ledger, table)
+            outcomes, known, outdated = lab.read_outcomes(ledger, table)
         else:
             assert trial is not None
-            texts = dict(_assignment(each) for each in settings or ())
+            texts = assignments("--set", settings)
             value, others = lab.read_words(ledger, values or ())
             outcomes = [lab.read_outcome(ledger, trial, lab.Cells(value, failed, texts, others))]
     with failures():
@@ -277,8 +274,8 @@ def tell(
     for note in notes:
         say(note)
     if known:
-        say(f"{_counted(known, 'row')} had been told before")
-    _told(ledger, len(outcomes), as_json, known)
+        say(f"{counted(known, 'row')} had been told before{_since(outdated)}")
+    told(ledger, len(outcomes), as_json, known)
 
 
 def take_over(
@@ -296,68 +293,24 @@ def take_over(
     as_json: Json = False,
 ) -> None:
     """Import experiments that were made before, or that nobody asked for."""
-    ledger = _opened(path, begin=True)
+    ledger = opened(path, begin=True)
     with wrong_use():
         from meseta.study import lab
 
-        found, unfinished = lab.read_history(ledger, table, value)
+        found, unfinished, withdrawn = lab.read_history(ledger, table, value)
     with failures():
-        added = lab.add_history(ledger, found)
-    known = len(found) - added
+        new, known, outdated = lab.add_history(ledger, found)
     if known:
-        say(f"{_counted(known, 'row')} had been there already")
+        say(f"{counted(known, 'row')} had been there already{_since(outdated)}")
     if unfinished:
-        say(f"{_counted(unfinished, 'row')} without an outcome yet, left out")
-    _told(ledger, added, as_json, known)
+        say(f"{counted(unfinished, 'row')} without an outcome yet, left out")
+    if withdrawn:
+        say(f"{counted(withdrawn, 'row')} withdrawn, left out")
+    told(ledger, new, as_json, known)
 
 
-def _told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
-    from meseta.study import show
-    from meseta.study.progress import progress
-
-    now = progress(ledger.trials, ledger.file.budget)
-    if as_json:
-        _print_json({"stored": count, "known": known, **show.progress_data(now)})
-    else:
-        stored = f"{count} stored" if count != 1 else "stored"
-        _echo(f"{stored}; {show.progress_line(ledger.file, now)}")
-
-
-def _opened(
-    path: Path,
-    *,
-    begin: bool = False,
-    reading: bool = False,
-    objective: bool = False,
-    patient: bool = False,
-    model: bool = True,
-) -> "Ledger":
-    """The study in the file, checked before anything is touched.
-
-    Commands that need no `model` check neither noise nor method, which takes torch and seconds.
-    """
-    with wrong_use():
-        from meseta.study.toml.file import read_study
-
-        file = read_study(path)
-        if objective and file.objective is None:
-            raise ValueError(
-                f"{path} has no [objective], so its trials are carried out by hand: "
-                f"`meseta ask {path}` says what to do next"
-            )
-        from meseta.study.toml.check import check, check_parameters
-
-        (check if model else check_parameters)(file)
-        if objective:
-            from meseta.study.workers.objective import check_objective
-
-            check_objective(file)
-    with failures():
-        from meseta.study.database import PATIENCE
-        from meseta.study.ledger import open_ledger
-
-        patience = PATIENCE if patient else 0.0
-        return open_ledger(file, begin=begin, reading=reading, patience=patience)
+def _since(outdated: int) -> str:
+    return f", {outdated} of them corrected or withdrawn since" if outdated else ""
 
 
 def _report(
@@ -382,11 +335,11 @@ def _report(
         answer = answer_of(ledger, measure) if now.complete else None
     if as_json:
         best = None if answer is None else show.answer_data(answer)
-        _print_json({**show.progress_data(now), "recommendation": best}, file)
+        print_json({**show.progress_data(now), "recommendation": best}, file)
     else:
-        _echo(show.progress_line(ledger.file, now))
+        echo(show.progress_line(ledger.file, now))
         if answer is not None:
-            _echo(str(answer))
+            echo(str(answer))
     if answer is None and needed:
         stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
 
@@ -411,7 +364,7 @@ def _check_any(ledger: "Ledger") -> None:
 def _many_workers(
     path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool, answer: TextIO
 ) -> None:
-    ledger = _opened(path, begin=True, objective=True)
+    ledger = opened(path, begin=True, objective=True)
     with failures(), termination_as_interrupt():
         from meseta.study.workers.team import run_team
 
@@ -423,28 +376,3 @@ def _many_workers(
     if lost:
         stop("workers ended early, see above; start the same command to go on", FAILURE)
     _check_any(ledger)
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
-    return name.strip(), value.strip()
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _print_json(data: Any, file: TextIO | None = None) -> None:
-    text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
-    typer.echo(harmless(text), file=file)
-
-
-def _print_csv(text: str) -> None:
-    """A terminal gets control characters spelled out; a file gets the text itself."""
-    typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
-
-
-def _echo(text: str, nl: bool = True) -> None:
-    typer.echo(harmless(text), nl=nl)

@@ -1,6 +1,5 @@
 """Experiments that people carry out: asked for, told, and imported from before."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -9,8 +8,18 @@ from typing import Any, NamedTuple
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.boundary import EVERY, read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.boundary import EVERY, cut, read_value, unknown
+from meseta.integrations.optuna.attributes import (
+    COMMENT,
+    ERROR,
+    EXECUTED,
+    OUTCOMES,
+    amendments_of,
+    executed_of,
+    is_withdrawn,
+    outcomes_of,
+    versions,
+)
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Value
@@ -28,6 +37,7 @@ from meseta.study.spreadsheet import (
     column_names,
     read_rows,
 )
+from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
@@ -40,6 +50,7 @@ NO_NUMBER = (
     "na",
     "n/a",
 )  # not taken for failures
+WITHDRAWN = "withdrawn"  # the state of a trial that does not count any more
 UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
 TOLD_AS_FAILED = "told as failed"
 
@@ -53,11 +64,17 @@ class Outcome:
     executed: dict[str, Value]
     error: str = ""
     others: dict[str, float] = field(default_factory=dict)  # further outcomes, by name
+    comment: str = ""
 
     @property
     def said(self) -> dict[str, Any]:
         """The attributes of its trial."""
-        return {EXECUTED: self.executed, ERROR: self.error, OUTCOMES: self.others}
+        return {
+            EXECUTED: self.executed,
+            ERROR: self.error,
+            OUTCOMES: self.others,
+            COMMENT: self.comment,
+        }
 
 
 class Outcomes(NamedTuple):
@@ -65,13 +82,23 @@ class Outcomes(NamedTuple):
 
     new: list[Outcome]
     known: int
+    outdated: int  # those of the known ones that were corrected or withdrawn since
 
 
 class History(NamedTuple):
-    """Finished trials of a file, and how many rows of it are not finished."""
+    """Finished trials of a file, and how many rows of it are left out."""
 
     trials: list[FrozenTrial]
     unfinished: int
+    withdrawn: int
+
+
+class Added(NamedTuple):
+    """How many trials of a file were added, and how many were there."""
+
+    new: int
+    known: int
+    outdated: int  # those of the known ones that were corrected or withdrawn since
 
 
 def ask(ledger: Ledger, num: int) -> list[Trial]:
@@ -109,6 +136,7 @@ class Cells(NamedTuple):
     failed: str | None = None
     texts: Mapping[str, str] = {}  # values that were carried out, by name
     others: Mapping[str, str] = {}  # further outcomes, by name
+    comment: str = ""
 
 
 def read_words(ledger: Ledger, words: Sequence[str]) -> tuple[str | None, dict[str, str]]:
@@ -150,8 +178,8 @@ def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
     names, column = list(ledger.file.parameters), value_column(ledger, path)
     trials, others = ledger.trials, ledger.file.outcomes.names
     new: list[Outcome] = []
-    known, seen = 0, set()
-    for row in read_rows(path, [TRIAL, column, *others, FAILED, *names]):
+    known, outdated, seen = 0, 0, set()
+    for row in read_rows(path, [TRIAL, column, *others, FAILED, *names, COMMENT_COLUMN]):
         try:
             outcome = _outcome_of(ledger, trials, row, names, column)
             if outcome is None:
@@ -162,13 +190,14 @@ def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
             told = told_already(trials, outcome.number)
             if told is None:
                 new.append(outcome)
-            elif _is_same(told, outcome):
+            elif any(_is_same(each, outcome) for each in versions(told)):
                 known += 1
+                outdated += is_withdrawn(told) or not _is_same(told, outcome)
             else:
                 raise ValueError(_told_sentence(trials, outcome.number, told))
         except ValueError as error:
             raise ValueError(f"{path}:{row.line}: {error}") from None
-    return Outcomes(new, known)
+    return Outcomes(new, known, outdated)
 
 
 def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
@@ -231,30 +260,34 @@ def read_history(ledger: Ledger, path: Path, value: str | None = None) -> Histor
     """Finished trials from a CSV file with a column for each parameter and one for the value.
 
     Points may lie outside of the ranges or off the steps: what was carried out is what counts. The
-    columns trial, state and failed, which `meseta status --csv` has, may be there; trials that are
-    not finished are left out. `value` is the column of the values, see `value_column`.
+    columns trial, state, failed and comment, which `meseta status --csv` has, may be there; trials
+    that are not finished or were withdrawn are left out. `value` is the column of the values, see
+    `value_column`.
     """
     names, column = ledger.parameters, value_column(ledger, path) if value is None else value
-    if column in (*names, TRIAL, STATE, FAILED):
+    if column in (*names, TRIAL, STATE, FAILED, COMMENT_COLUMN):
         raise ValueError(f"the column of the values cannot be {column!r}; name another by --value")
     usual = _usual(ledger)
     found: list[FrozenTrial] = []
-    unfinished = 0
+    unfinished = withdrawn = 0
     others = ledger.file.outcomes.names
-    for row in read_rows(path, [*names, column, *others, TRIAL, STATE, FAILED]):
+    known = ("complete", FAILED, WITHDRAWN, *UNFINISHED)
+    for row in read_rows(path, [*names, column, *others, TRIAL, STATE, FAILED, COMMENT_COLUMN]):
         try:
             cells = row.cells
             state = cells.get(STATE) or _state(cells, column)
-            if state not in ("complete", FAILED, *UNFINISHED):
-                known = ("complete", FAILED, *UNFINISHED)
+            if state not in known:
                 raise ValueError(unknown("state", state, known))
             if state in UNFINISHED:
                 unfinished += 1
                 continue
+            if state == WITHDRAWN:
+                withdrawn += 1
+                continue
             found.append(_historic(ledger, cells, column, state == FAILED, usual))
         except ValueError as error:
             raise ValueError(f"{path}:{row.line}: {error}") from None
-    return History(found, unfinished)
+    return History(found, unfinished, withdrawn)
 
 
 def _state(cells: Mapping[str, str], column: str) -> str:
@@ -277,26 +310,42 @@ def _historic(
     executed = read_values(ledger.parameters, texts)
     names = [name for name in ledger.file.outcomes.names if name != column]
     others = _read_others({name: cells[name] for name in names if cells.get(name)}, "")
-    if failed:
-        return _finished(ledger, executed, None, usual, cells.get(FAILED, ""), others)
-    value = _read_told(repr(column), given, ledger.file.possible)
-    return _finished(ledger, executed, value, usual, "", others)
+    value = None if failed else read_told(repr(column), given, ledger.file.possible)
+    said = {
+        ERROR: cells.get(FAILED, "") if failed else "",
+        OUTCOMES: others,
+        COMMENT: cut(cells.get(COMMENT_COLUMN, "")),
+    }
+    return _finished(ledger, executed, value, usual, said)
 
 
-def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
-    """Add the trials that are not there yet; returns their number."""
+def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> Added:
+    """Add the trials that are not there yet, also not as they were before a correction."""
     observed = ledger.file.observed
-    kept = (trial for trial in ledger.trials if kind_of(trial) != "void")
-    known = Counter(_identity(trial, observed) for trial in kept)
-    new = []
+    kept = [trial for trial in ledger.trials if kind_of(trial) != "void"]
+    there: dict[Any, list[FrozenTrial]] = {}
+    for trial in kept:
+        for each in {_identity(each, observed) for each in versions(trial)}:
+            there.setdefault(each, []).append(trial)
+    taken: set[int] = set()
+    new, outdated = [], 0
     for trial in trials:
         identity = _identity(trial, observed)
-        if known[identity]:
-            known[identity] -= 1  # a repeated experiment counts as often as it was done
+        # a repeated experiment counts as often as it was done
+        known = [each for each in there.get(identity, ()) if each.number not in taken]
+        # first one that says so still
+        same = [
+            each
+            for each in known
+            if not is_withdrawn(each) and _identity(each, observed) == identity
+        ]
+        if known:
+            taken.add((same or known)[0].number)
+            outdated += not same
         else:
             new.append(trial)
     ledger.study.add_trials(new)
-    return len(new)
+    return Added(len(new), len(trials) - len(new), outdated)
 
 
 def _usual(ledger: Ledger) -> dict[str, Value]:
@@ -316,8 +365,7 @@ def _finished(
     executed: dict[str, Value],
     value: float | None,
     usual: Mapping[str, Value],
-    error: str,
-    others: Mapping[str, float],
+    attributes: Mapping[str, Any],
 ) -> FrozenTrial:
     nearest: dict[str, Any] = {
         name: parameter.nearest(executed[name]) if name in executed else usual[name]
@@ -325,7 +373,7 @@ def _finished(
     }
     observed = ledger.file.observed
     changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
-    said = {EXECUTED: changed, ERROR: error, OUTCOMES: dict(others)}
+    said = {EXECUTED: changed, **attributes}
     return create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,
@@ -341,16 +389,16 @@ def _read_outcome(
     number: int,
     cells: Cells,
 ) -> Outcome:
-    trial, (value, failed, texts, others) = _asked_for(trials, number), cells
+    trial, (value, failed, texts, others, comment) = asked_for(trials, number), cells
     executed = read_values(ledger.parameters, texts)
     changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
     read = _read_others(others, f" of trial {number}")
-    outcome = Outcome(number, None, {**changed, **observed}, "", read)
+    outcome = Outcome(number, None, {**changed, **observed}, "", read, cut(comment))
     if value is not None or others:
-        _check_constrained(ledger, others, number)
+        check_constrained(ledger, others, number)
     if read:
-        _check_observed(ledger, executed, number)
+        check_observed(ledger, executed, number)
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
@@ -359,27 +407,30 @@ def _read_outcome(
         objective = ledger.file.outcomes.objective
         what = "value" if objective == VALUE else repr(objective)
         raise ValueError(f"trial {number} has no {what}; give one, or say --failed REASON")
-    _check_observed(ledger, executed, number)
+    check_observed(ledger, executed, number)
     what, possible = f"the value of trial {number}", ledger.file.possible
-    return replace(outcome, value=_read_told(what, value, possible))
+    return replace(outcome, value=read_told(what, value, possible))
 
 
 def _read_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
+    """Further outcomes that people typed and that are known."""
+    read = read_others(texts, of)
+    return {name: each for name, each in read.items() if each is not None}
+
+
+def read_others(texts: Mapping[str, str], of: str) -> dict[str, float | None]:
     """Further outcomes that people typed; what failed is not known."""
     remedy = "say failed in its place if it is not known"
     return {
-        name: _read_told(f"{name!r}{of}", text, EVERY, remedy)
+        name: None if text.lower() in FAILURE else read_told(f"{name!r}{of}", text, EVERY, remedy)
         for name, text in texts.items()
-        if text.lower() not in FAILURE
     }
 
 
 NO_VALUE = "an experiment without a value has failed: say --failed REASON, in a file: failed"
 
 
-def _read_told(
-    what: str, text: str, possible: tuple[float, float], remedy: str = NO_VALUE
-) -> float:
+def read_told(what: str, text: str, possible: tuple[float, float], remedy: str = NO_VALUE) -> float:
     """A value that a person typed."""
     if text.lower().lstrip("+-\u2212") in NO_NUMBER:
         raise ValueError(f"{what} must be a finite number, got {text!r}; {remedy}")
@@ -396,15 +447,16 @@ def _outcome_of(
     texts = {name: row.cells[name] for name in names if row.cells.get(name)}
     further = ledger.file.outcomes.names
     others = {name: row.cells[name] for name in further if row.cells.get(name)}
+    comment = row.cells.get(COMMENT_COLUMN, "")
     if value is None and failed is None and not others:
         return None  # not done yet
-    return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others))
+    return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others, comment))
 
 
 def check_running(ledger: Ledger, number: int) -> None:
     """Refuse a trial that is not pending."""
     trials = ledger.trials
-    trial = _asked_for(trials, number)
+    trial = asked_for(trials, number)
     if trial.state.is_finished():
         raise ValueError(_told_sentence(trials, number, trial))
 
@@ -420,7 +472,7 @@ def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | No
     return kept_instead(trials, number)
 
 
-def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
+def asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
     """The trial of that number; refused if there is none, or while a worker evaluates it."""
     if not 0 <= number < len(trials):
         raise ValueError(
@@ -438,17 +490,23 @@ def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
 
 def _told_sentence(trials: Sequence[FrozenTrial], number: int, told: FrozenTrial) -> str:
     where = "" if told.number == number else f", kept as trial {told.number}"
+    if is_withdrawn(told):
+        why = [each.why for each in amendments_of(told) if each.what == "withdraw"][-1]
+        return (
+            f"trial {number} was withdrawn ({why}); `meseta correct` lets it count again. "
+            f"{_pending(trials)}"
+        )
     if told.state != TrialState.COMPLETE:
         reason = told.user_attrs.get(ERROR)
         said = "does not count" if kind_of(told) == "void" else "failed"
         return f"trial {number} {said}{f' ({reason})' if reason else ''}{where}. {_pending(trials)}"
-    executed = told.user_attrs.get(EXECUTED) or {}
-    settings = ", ".join(f"{name} = {value}" for name, value in executed.items())
+    settings = ", ".join(f"{name} = {value}" for name, value in executed_of(told).items())
     carried_out = f", carried out with {settings}" if settings else ""
-    others = told.user_attrs.get(OUTCOMES) or {}
+    others = outcomes_of(told)
     carried_out += "".join(f", {name} = {value}" for name, value in others.items())
     return (
-        f"trial {number} already has the value {told.value}{carried_out}{where}. {_pending(trials)}"
+        f"trial {number} already has the value {told.value}{carried_out}{where}. "
+        f"{_pending(trials)} `meseta correct` puts a value right"
     )
 
 
@@ -461,14 +519,13 @@ def _pending(trials: Sequence[FrozenTrial]) -> str:
 
 def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
     """Whether the same outcome was told before."""
-    executed, others = (told.user_attrs.get(key) or {} for key in (EXECUTED, OUTCOMES))
-    same = executed == outcome.executed and others == outcome.others
+    same = executed_of(told) == outcome.executed and outcomes_of(told) == outcome.others
     if outcome.value is None:
         return told.state == TrialState.FAIL and same
     return told.value == outcome.value and same
 
 
-def _check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:
+def check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:
     """What has a constraint is told, or is said not to be known."""
     for name in ledger.file.needed:
         if name not in others:
@@ -478,7 +535,7 @@ def _check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -
             )
 
 
-def _check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:
+def check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:
     for name in ledger.file.observed:
         if name not in executed:
             raise ValueError(
@@ -496,7 +553,7 @@ def _differs(planned: Any, executed: Any) -> bool:
 def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:
     """The values that were carried out, without unobserved ones, and the outcome."""
     planned = {name: value for name, value in trial.params.items() if name not in observed}
-    executed = {**planned, **trial.user_attrs.get(EXECUTED, {})}
-    others = tuple(sorted(trial.user_attrs.get(OUTCOMES, {}).items()))
+    executed = {**planned, **executed_of(trial)}
+    others = tuple(sorted(outcomes_of(trial).items()))
     carried_out = tuple(sorted(executed.items(), key=lambda item: item[0]))
     return carried_out, trial.value, others, trial.state

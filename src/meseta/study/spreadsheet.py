@@ -14,8 +14,8 @@ from typing import NamedTuple
 from meseta.boundary import unknown
 from meseta.optimizer.outcomes import VALUE
 
-TRIAL, STATE, FAILED = "trial", "state", "failed"
-COLUMNS = (TRIAL, STATE, VALUE, FAILED)  # that a CSV file may have besides the parameters
+TRIAL, STATE, FAILED, COMMENT = "trial", "state", "failed", "comment"
+COLUMNS = (TRIAL, STATE, VALUE, FAILED, COMMENT)  # that a CSV file may have besides the parameters
 LARGEST = 64 * 2**20  # bytes of a CSV file
 SEPARATORS = "\t;,"
 # What spreadsheets take for a formula, behind any number of quotes.
