@@ -12,9 +12,11 @@ import pytest
 
 from command_line import typed
 from meseta.integrations.optuna.attributes import EXECUTED, OUTCOMES
+from meseta.space.parameter import Categorical, Float, Int
 from meseta.study.ledger import FORMAT, open_ledger
 from meseta.study.progress import kind_of, progress
 from meseta.study.toml.file import read_study
+from meseta.study.unusual import Range, is_beyond, is_far
 
 LAB = """
 [study]
@@ -254,6 +256,122 @@ def test_a_study_whose_values_are_all_withdrawn_reports_that(lab):
     typed("report", "lab.toml")
     assert "Corrections and comments" in (lab / "lab.html").read_text(encoding="utf-8")
     typed("recommend", "lab.toml", code=3)
+
+
+# --- what is probably a slip ---
+
+
+@pytest.fixture(scope="module")
+def usual(tmp_path_factory):
+    """A study with values around 1, and two experiments in hand."""
+    folder = tmp_path_factory.mktemp("usual")
+    (folder / "lab.toml").write_text(LAB)
+    values = ["0.9", "1.0", "1.1", "1.0", "0.8", "1.2"]
+    lines = [f"{i / 4},mineral,{value},{100 + i}\n" for i, value in enumerate(values)]
+    (folder / "old.csv").write_text("x,oil,value,stress\n" + "".join(lines))
+    typed("import", folder / "lab.toml", folder / "old.csv")
+    typed("ask", folder / "lab.toml", "-n", 2)
+    return folder
+
+
+@pytest.fixture
+def slips(folder, usual):
+    for path in usual.iterdir():
+        shutil.copy(path, folder)
+    (folder / "told.csv").write_text("trial,value,stress\n6,1000,100\n7,1.1,-9999\n")
+    (folder / "new.csv").write_text(
+        "x,oil,value,stress\n0.3,mineral,1000,100\n0.4,mineral,1.1,100\n45,mineral,1.1,100\n"
+    )
+    return folder
+
+
+SLIPS = [
+    (["tell", "lab.toml", 6, "1000", "stress=100"], ["trial 6: the value 1000 is far from all 6"]),
+    (["tell", "lab.toml", 6, "1", "stress=1e5"], ["trial 6: 'stress' 100000 is far from all 6"]),
+    (
+        ["tell", "lab.toml", 6, "1", "stress=100", "--set", "x=45"],
+        ["trial 6: 'x' = 45 is far beyond its range, 0 to 2"],
+    ),
+    (["tell", "lab.toml", 6, "--failed", "cracked", "--set", "x=-2.1"], ["trial 6: 'x' = -2.1"]),
+    (
+        ["tell", "lab.toml", "--csv", "told.csv"],
+        ["trial 6: the value 1000 is", "trial 7: 'stress' -9999 is"],
+    ),
+    (
+        ["import", "lab.toml", "new.csv"],
+        ["new.csv:2: the value 1000 is", "new.csv:4: 'x' = 45 is far beyond"],
+    ),
+    (["correct", "lab.toml", 0, "90", "--why", "x"], ["trial 0: the value 90 is far from all 5"]),
+    (["correct", "lab.toml", 0, "--set", "x=9", "--why", "x"], ["trial 0: 'x' = 9 is far beyond"]),
+]
+
+
+@pytest.mark.parametrize(("words", "messages"), SLIPS)
+def test_what_is_far_from_all_else_is_asked_about(slips, words, messages, monkeypatch):
+    before = (slips / "lab.db").read_bytes()
+    for more in ([], ["--json"]):
+        refused = typed(*words, *more, code=2).stderr
+        assert all(message in refused for message in messages)
+        assert "Nothing was stored; if that is right, say --yes" in refused
+    monkeypatch.setattr("meseta.cli.asking.at_a_terminal", lambda: True)
+    asked = typed(*words, code=1, answer="n\n")
+    assert all(message in asked.stderr for message in messages)
+    assert "Is that right? [y/N]" in asked.stderr
+    assert "nothing was stored" in asked.stderr
+    typed(*words, code=1, answer="")  # Ctrl-D
+    assert (slips / "lab.db").read_bytes() == before
+    assert "Is that" not in typed(*words, answer="y\n").stdout
+    monkeypatch.undo()
+
+
+@pytest.mark.parametrize(("words", "messages"), SLIPS)
+def test_yes_takes_it_as_it_is(slips, words, messages):
+    typed(*words, "--yes", "--json")
+
+
+def test_rows_that_were_taken_before_are_not_asked_about_again(slips):
+    typed("import", "lab.toml", "new.csv", "--yes")
+    assert "3 rows had been there already" in typed("import", "lab.toml", "new.csv").stderr
+    typed("tell", "lab.toml", "--csv", "told.csv", "--yes")
+    assert "2 rows had been told before" in typed("tell", "lab.toml", "--csv", "told.csv").stderr
+
+
+def test_few_values_do_not_say_what_is_usual(lab):
+    typed("tell", "lab.toml", 3, "-1e9", "stress=1e9")
+
+
+@pytest.mark.parametrize(
+    ("value", "known", "far"),
+    [
+        (1000.0, (1.0, 1.0, 5), True),
+        (5.0, (1.0, 1.0, 5), False),
+        (-10.0, (1.0, 1.0, 5), True),
+        (1e9, (0.0, 0.0, 5), False),  # there is nothing to compare with
+        (1e9, (0.0, 1.0, 4), False),
+        (11.1, (0.0, 1.0, 5), True),
+        (10.9, (0.0, 1.0, 5), False),
+        (1e100, (-1e100, 1e100, 5), False),
+    ],
+)
+def test_far_is_measured_by_the_spread_of_the_others(value, known, far):
+    assert is_far(value, Range(*known)) is far
+
+
+@pytest.mark.parametrize(
+    ("setting", "parameter", "beyond"),
+    [
+        (3.9, Float(0.0, 2.0), False),
+        (4.1, Float(0.0, 2.0), True),
+        (-2.1, Float(0.0, 2.0), True),
+        (5.0, Float(0.0, 2.0, evaluate=(-1.0, 3.0)), False),
+        (1e3, Float(1.0, 100.0, log=True), False),
+        (1.1e4, Float(1.0, 100.0, log=True), True),
+        (9, Int(1, 4), True),
+        ("a", Categorical(["a", "b"]), False),
+    ],
+)
+def test_beyond_is_measured_by_the_width_of_the_range(setting, parameter, beyond):
+    assert is_beyond(setting, parameter) is beyond
 
 
 def test_putting_right_does_not_load_torch(lab):

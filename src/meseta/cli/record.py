@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from meseta.cli.asking import Yes, check_meant
 from meseta.cli.endings import failures, wrong_use
 from meseta.cli.negatives import NumbersCommand
 from meseta.cli.opening import Json, StudyPath, Words, assignments, opened
@@ -37,6 +38,7 @@ def correct(
     failed: Annotated[
         str | None, typer.Option(metavar="REASON", help="The experiment failed in fact.")
     ] = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
     """Put right what was told of a trial, or add an outcome that is missing.
@@ -52,6 +54,7 @@ def correct(
         value, others = lab.read_words(ledger, values or ())
         cells = lab.Cells(value, failed, texts, others)
         amended = amending.read_correction(ledger, trial, cells, why)
+        check_meant(amending.unusual_correction(ledger, amended), yes, as_json)
     _store(ledger, amended, as_json)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 import typer
 
 from meseta.cli import record
+from meseta.cli.asking import Yes, check_meant
 from meseta.cli.endings import (
     FAILURE,
     NOTHING_YET,
@@ -244,9 +245,13 @@ def tell(
             "--csv", metavar="FILE", help="Results of many trials: columns trial and value."
         ),
     ] = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Store the result of an experiment that was asked for."""
+    """Store the result of an experiment that was asked for.
+
+    A value far from all others, or a setting far beyond its range, is asked about first.
+    """
     ledger = opened(path, model=False)
     with wrong_use():
         from meseta.study import lab
@@ -269,6 +274,7 @@ def tell(
             texts = assignments("--set", settings)
             value, others = lab.read_words(ledger, values or ())
             outcomes = [lab.read_outcome(ledger, trial, lab.Cells(value, failed, texts, others))]
+        check_meant(lab.unusual_outcomes(ledger, outcomes), yes, as_json)
     with failures():
         notes = lab.store(ledger, outcomes)
     for note in notes:
@@ -290,23 +296,29 @@ def take_over(
             help="The column of the values; none: value, or what the study calls its value.",
         ),
     ] = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Import experiments that were made before, or that nobody asked for."""
+    """Import experiments that were made before, or that nobody asked for.
+
+    Values far from all others, and settings far beyond their range, are asked about first.
+    """
     ledger = opened(path, begin=True)
     with wrong_use():
-        from meseta.study import lab
+        from meseta.study import history
+        from meseta.study.unusual import said_of, unusual
 
-        found, unfinished, withdrawn = lab.read_history(ledger, table, value)
+        new, known, outdated, unfinished, withdrawn = history.read_history(ledger, table, value)
+        check_meant(unusual(ledger, [said_of(*each) for each in new]), yes, as_json)
     with failures():
-        new, known, outdated = lab.add_history(ledger, found)
+        history.add_history(ledger, new)
     if known:
         say(f"{counted(known, 'row')} had been there already{_since(outdated)}")
     if unfinished:
         say(f"{counted(unfinished, 'row')} without an outcome yet, left out")
     if withdrawn:
         say(f"{counted(withdrawn, 'row')} withdrawn, left out")
-    told(ledger, new, as_json, known)
+    told(ledger, len(new), as_json, known)
 
 
 def _since(outdated: int) -> str:

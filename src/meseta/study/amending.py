@@ -9,6 +9,7 @@ from meseta.integrations.optuna import amend
 from meseta.integrations.optuna.amend import present_entry
 from meseta.integrations.optuna.attributes import VOID, executed_of
 from meseta.optimizer.amendment import Amendment, check_amendment, read_words
+from meseta.optimizer.outcomes import VALUE
 from meseta.study.entries import read_values
 from meseta.study.lab import (
     FAILURE,
@@ -21,6 +22,7 @@ from meseta.study.lab import (
 )
 from meseta.study.ledger import Ledger
 from meseta.study.progress import kept_instead, kind_of
+from meseta.study.unusual import Said, unusual
 
 
 class Amended(NamedTuple):
@@ -55,6 +57,15 @@ def read_correction(ledger: Ledger, number: int, cells: Cells, why: str) -> Amen
         check_constrained(ledger, others, number)
         check_observed(ledger, {**executed_of(trial), **amendment.params}, number)
     return Amended(trial, amendment)
+
+
+def unusual_correction(ledger: Ledger, amended: Amended) -> list[str]:
+    """What is unusual about what holds now, a sentence each."""
+    trial, said = amended
+    values = {name: each for name, each in said.outcomes.items() if each is not None}
+    if said.value is not None:
+        values[VALUE] = said.value
+    return unusual(ledger, [Said(f"trial {trial.number}", trial.number, values, said.params)])
 
 
 def read_withdrawal(ledger: Ledger, number: int, why: str) -> Amended:

@@ -43,3 +43,10 @@ def _choice(name: str, parameter: Categorical, text: str) -> Any:
 
 def _spelled(choice: object) -> str:
     return str(choice).lower() if isinstance(choice, bool) else str(choice)
+
+
+def differs(planned: Any, executed: Any) -> bool:
+    """Whether what was carried out is other than what was asked for."""
+    if isinstance(planned, float) and isinstance(executed, (int, float)):
+        return abs(planned - executed) > 1e-12 * max(abs(planned), abs(executed))
+    return bool(planned != executed)

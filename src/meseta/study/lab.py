@@ -1,4 +1,4 @@
-"""Experiments that people carry out: asked for, told, and imported from before."""
+"""Experiments that people carry out: asked for, and told."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import EVERY, cut, read_value, unknown
 from meseta.integrations.optuna.attributes import (
@@ -23,7 +23,7 @@ from meseta.integrations.optuna.attributes import (
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Value
-from meseta.study.entries import read_text_number, read_values
+from meseta.study.entries import differs, read_text_number, read_values
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
@@ -31,13 +31,13 @@ from meseta.study.sampling import FileSampler
 from meseta.study.spreadsheet import (
     COLUMNS,
     FAILED,
-    STATE,
     TRIAL,
     Row,
     column_names,
     read_rows,
 )
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
+from meseta.study.unusual import Said, unusual
 from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
@@ -50,8 +50,6 @@ NO_NUMBER = (
     "na",
     "n/a",
 )  # not taken for failures
-WITHDRAWN = "withdrawn"  # the state of a trial that does not count any more
-UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
 TOLD_AS_FAILED = "told as failed"
 
 
@@ -81,22 +79,6 @@ class Outcomes(NamedTuple):
     """The outcomes in a file: the new ones, and how many rows were told before."""
 
     new: list[Outcome]
-    known: int
-    outdated: int  # those of the known ones that were corrected or withdrawn since
-
-
-class History(NamedTuple):
-    """Finished trials of a file, and how many rows of it are left out."""
-
-    trials: list[FrozenTrial]
-    unfinished: int
-    withdrawn: int
-
-
-class Added(NamedTuple):
-    """How many trials of a file were added, and how many were there."""
-
-    new: int
     known: int
     outdated: int  # those of the known ones that were corrected or withdrawn since
 
@@ -200,6 +182,17 @@ def read_outcomes(ledger: Ledger, path: Path) -> Outcomes:
     return Outcomes(new, known, outdated)
 
 
+def unusual_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
+    """What is unusual about outcomes that are not stored yet, a sentence each."""
+    return unusual(ledger, [_said(outcome) for outcome in outcomes])
+
+
+def _said(outcome: Outcome) -> Said:
+    own = {} if outcome.value is None else {VALUE: outcome.value}
+    values = {**own, **outcome.others}
+    return Said(f"trial {outcome.number}", outcome.number, values, outcome.executed)
+
+
 def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
     """Store the outcomes; returns notes for the user."""
     trials, notes = ledger.trials, []
@@ -256,133 +249,6 @@ def value_column(ledger: Ledger, path: Path) -> str:
     return VALUE if VALUE in header else own
 
 
-def read_history(ledger: Ledger, path: Path, value: str | None = None) -> History:
-    """Finished trials from a CSV file with a column for each parameter and one for the value.
-
-    Points may lie outside of the ranges or off the steps: what was carried out is what counts. The
-    columns trial, state, failed and comment, which `meseta status --csv` has, may be there; trials
-    that are not finished or were withdrawn are left out. `value` is the column of the values, see
-    `value_column`.
-    """
-    names, column = ledger.parameters, value_column(ledger, path) if value is None else value
-    if column in (*names, TRIAL, STATE, FAILED, COMMENT_COLUMN):
-        raise ValueError(f"the column of the values cannot be {column!r}; name another by --value")
-    usual = _usual(ledger)
-    found: list[FrozenTrial] = []
-    unfinished = withdrawn = 0
-    others = ledger.file.outcomes.names
-    known = ("complete", FAILED, WITHDRAWN, *UNFINISHED)
-    for row in read_rows(path, [*names, column, *others, TRIAL, STATE, FAILED, COMMENT_COLUMN]):
-        try:
-            cells = row.cells
-            state = cells.get(STATE) or _state(cells, column)
-            if state not in known:
-                raise ValueError(unknown("state", state, known))
-            if state in UNFINISHED:
-                unfinished += 1
-                continue
-            if state == WITHDRAWN:
-                withdrawn += 1
-                continue
-            found.append(_historic(ledger, cells, column, state == FAILED, usual))
-        except ValueError as error:
-            raise ValueError(f"{path}:{row.line}: {error}") from None
-    return History(found, unfinished, withdrawn)
-
-
-def _state(cells: Mapping[str, str], column: str) -> str:
-    """The state of a row that does not name it."""
-    failed = cells.get(FAILED) or cells.get(column, "").lower() in FAILURE
-    return FAILED if failed else "complete"
-
-
-def _historic(
-    ledger: Ledger, cells: Mapping[str, str], column: str, failed: bool, usual: Mapping[str, Value]
-) -> FrozenTrial:
-    given = cells.get(column, "")
-    if failed and given and given.lower() not in FAILURE:
-        raise ValueError(f"the trial is said to have failed, but has the value {given!r}")
-    needed = [name for name in ledger.parameters if not (failed and name in usual)]
-    for name in needed if failed else [*needed, column]:
-        if not cells.get(name):
-            raise ValueError(f"there is no {name!r}; it must have {[*ledger.parameters, column]}")
-    texts = {name: cells[name] for name in ledger.parameters if cells.get(name)}
-    executed = read_values(ledger.parameters, texts)
-    names = [name for name in ledger.file.outcomes.names if name != column]
-    others = _read_others({name: cells[name] for name in names if cells.get(name)}, "")
-    value = None if failed else read_told(repr(column), given, ledger.file.possible)
-    said = {
-        ERROR: cells.get(FAILED, "") if failed else "",
-        OUTCOMES: others,
-        COMMENT: cut(cells.get(COMMENT_COLUMN, "")),
-    }
-    return _finished(ledger, executed, value, usual, said)
-
-
-def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> Added:
-    """Add the trials that are not there yet, also not as they were before a correction."""
-    observed = ledger.file.observed
-    kept = [trial for trial in ledger.trials if kind_of(trial) != "void"]
-    there: dict[Any, list[FrozenTrial]] = {}
-    for trial in kept:
-        for each in {_identity(each, observed) for each in versions(trial)}:
-            there.setdefault(each, []).append(trial)
-    taken: set[int] = set()
-    new, outdated = [], 0
-    for trial in trials:
-        identity = _identity(trial, observed)
-        # a repeated experiment counts as often as it was done
-        known = [each for each in there.get(identity, ()) if each.number not in taken]
-        # first one that says so still
-        same = [
-            each
-            for each in known
-            if not is_withdrawn(each) and _identity(each, observed) == identity
-        ]
-        if known:
-            taken.add((same or known)[0].number)
-            outdated += not same
-        else:
-            new.append(trial)
-    ledger.study.add_trials(new)
-    return Added(len(new), len(trials) - len(new), outdated)
-
-
-def _usual(ledger: Ledger) -> dict[str, Value]:
-    """The usual values of observed parameters, for failed trials that do not say."""
-    if not ledger.file.observed:
-        return {}
-    from meseta.space.environments import Environments
-    from meseta.space.named_noise import read_environment
-
-    variables = read_environment(ledger.file.noise(), ledger.space)
-    usual = Environments(ledger.space, variables).complete({})
-    return {name: usual[name] for name in ledger.file.observed}
-
-
-def _finished(
-    ledger: Ledger,
-    executed: dict[str, Value],
-    value: float | None,
-    usual: Mapping[str, Value],
-    attributes: Mapping[str, Any],
-) -> FrozenTrial:
-    nearest: dict[str, Any] = {
-        name: parameter.nearest(executed[name]) if name in executed else usual[name]
-        for name, parameter in ledger.parameters.items()
-    }
-    observed = ledger.file.observed
-    changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
-    said = {EXECUTED: changed, **attributes}
-    return create_trial(
-        state=TrialState.FAIL if value is None else TrialState.COMPLETE,
-        value=value,
-        params=nearest,
-        distributions=ledger.distributions,
-        user_attrs={key: each for key, each in said.items() if each},
-    )
-
-
 def _read_outcome(
     ledger: Ledger,
     trials: Sequence[FrozenTrial],
@@ -391,9 +257,9 @@ def _read_outcome(
 ) -> Outcome:
     trial, (value, failed, texts, others, comment) = asked_for(trials, number), cells
     executed = read_values(ledger.parameters, texts)
-    changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
+    changed = {name: v for name, v in executed.items() if differs(trial.params.get(name), v)}
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
-    read = _read_others(others, f" of trial {number}")
+    read = known_others(others, f" of trial {number}")
     outcome = Outcome(number, None, {**changed, **observed}, "", read, cut(comment))
     if value is not None or others:
         check_constrained(ledger, others, number)
@@ -412,7 +278,7 @@ def _read_outcome(
     return replace(outcome, value=read_told(what, value, possible))
 
 
-def _read_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
+def known_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
     """Further outcomes that people typed and that are known."""
     read = read_others(texts, of)
     return {name: each for name, each in read.items() if each is not None}
@@ -542,18 +408,3 @@ def check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -
                 f"{name!r} is observed, so trial {number} needs what it was: --set {name}=..., or "
                 f"a column {name!r}"
             )
-
-
-def _differs(planned: Any, executed: Any) -> bool:
-    if isinstance(planned, float) and isinstance(executed, (int, float)):
-        return abs(planned - executed) > 1e-12 * max(abs(planned), abs(executed))
-    return bool(planned != executed)
-
-
-def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:
-    """The values that were carried out, without unobserved ones, and the outcome."""
-    planned = {name: value for name, value in trial.params.items() if name not in observed}
-    executed = {**planned, **executed_of(trial)}
-    others = tuple(sorted(outcomes_of(trial).items()))
-    carried_out = tuple(sorted(executed.items(), key=lambda item: item[0]))
-    return carried_out, trial.value, others, trial.state

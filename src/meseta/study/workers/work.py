@@ -214,8 +214,8 @@ def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[
             others.append(f"{name}=failed")
     if value is None:
         reason = str(attributes.get(ERROR, "unknown")).splitlines()[0]
-        return shlex.join([*words, *others, "--failed", cut(reason, 200)])
-    return shlex.join([*words, repr(value), *others])
+        return shlex.join([*words, *others, "--failed", cut(reason, 200), "--yes"])
+    return shlex.join([*words, repr(value), *others, "--yes"])
 
 
 def _tell(
