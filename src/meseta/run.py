@@ -84,17 +84,25 @@ class Result:
 
 
 class EvaluationsFailed(RuntimeError):
-    """No evaluation gave a value; `trials` has them all."""
+    """No evaluation gave a value; `trials` has them all, `left` is the rest of the budget."""
 
-    def __init__(self, trials: tuple[Trial, ...]) -> None:
+    def __init__(self, trials: tuple[Trial, ...], left: int = 0) -> None:
         self.trials = trials
+        self.left = left
+        rest = f"; {left} more were not tried: give_up=0 would go on" if left > 0 else ""
         super().__init__(
             f"all {len(trials)} evaluations failed, so there is nothing to recommend; the first: "
-            f"{trials[0].error}, at {trials[0].params}"
+            f"{trials[0].error}, at {trials[0].params}{rest}"
         )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.trials,)
+        return type(self), (self.trials, self.left)
+
+
+def all_failed(optimizer: Optimizer) -> bool:
+    """Whether so many evaluations failed, and none did not, that more are of no use."""
+    failed = sum(trial.state == "failed" for trial in optimizer.trials)
+    return 0 < optimizer.settings.give_up <= failed and not optimizer.has_values
 
 
 def maximize(
@@ -113,8 +121,8 @@ def maximize(
     its budget and its number of initial points too, and its observations are noisy.
 
     An evaluation that raises an exception, calls `sys.exit`, or returns None or no finite number,
-    has failed: it counts, and the run goes on. Ctrl-C ends the run early, with what was found so
-    far.
+    has failed: it counts, and the run goes on, unless the first ten all fail (`give_up`). Ctrl-C
+    ends the run early, with what was found so far.
 
     Args:
         f: Takes a dict with a value for each parameter, returns a number; or a `Problem` of
@@ -128,8 +136,8 @@ def maximize(
             KeyboardInterrupt to end the run.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, measure, objective, constraints,
-            outcomes, edge, method, options, kernel, prior, noise_variance, possible, verify, seed,
-            num_initial, initial. See `Settings`.
+            outcomes, edge, method, options, kernel, prior, noise_variance, possible, verify,
+            give_up, seed, num_initial, initial. See `Settings`.
     """
     task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
     return _run(task, progress, callback)
@@ -229,7 +237,8 @@ def _run(task: _Task, progress: bool, callback: Callback | None) -> Result:
         )
         error.optimizer = optimizer  # type: ignore[attr-defined]
         raise
-    raise EvaluationsFailed(optimizer.trials) from first_error
+    left = budget - len(optimizer.trials)
+    raise EvaluationsFailed(optimizer.trials, left) from first_error
 
 
 def _loop(
@@ -245,6 +254,8 @@ def _loop(
                 bar.update()
                 if callback is not None:
                     callback(optimizer, optimizer.trials[-1])
+                if all_failed(optimizer):
+                    break
         except KeyboardInterrupt:
             if not optimizer.has_values:
                 raise

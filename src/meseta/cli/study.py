@@ -76,8 +76,12 @@ def run(
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     worker: Annotated[int | None, typer.Option("--worker", metavar="PID", hidden=True)] = None,
+    failed: Annotated[int | None, typer.Option("--failed", metavar="N", hidden=True)] = None,
 ) -> None:
-    """Run a study, or go on with it; from one terminal or from many at once."""
+    """Run a study, or go on with it; from one terminal or from many at once.
+
+    It gives up where nothing but failures comes out: `give_up` in the study file says how many.
+    """
     from meseta.study.workers.output import lasting_output
 
     with lasting_output(answer_alone=as_json) as (answer, look):
@@ -85,6 +89,7 @@ def run(
             _many_workers(path, trials, workers, as_json, quiet, answer)
             return
         ledger = opened(path, begin=True, objective=True, patient=worker is not None)
+        before = _failed(ledger)
         with failures(), termination_as_interrupt():
             from meseta.study.workers.watch import watched
             from meseta.study.workers.work import work
@@ -95,10 +100,10 @@ def run(
                     look()
                     watch(now)
 
-                work(ledger, trials=trials, parent=worker, watch=seen)
+                work(ledger, trials=trials, parent=worker, failed=failed, watch=seen)
         if worker is None:  # the team's answer is given once
             _report(ledger, as_json, file=answer)
-            _check_any(ledger)
+            _check_any(ledger, before)
 
 
 def status(path: StudyPath, as_json: Json = False, csv: Csv = False) -> None:
@@ -356,10 +361,18 @@ def _report(
         stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
 
 
-def _check_any(ledger: "Ledger") -> None:
-    """A run whose trials have all failed has failed."""
+def _failed(ledger: "Ledger") -> int:
+    """The number of trials that have failed by now."""
     with failures():
-        from meseta.study.progress import failed_reasons, progress
+        from meseta.study.progress import progress
+
+        return progress(ledger.trials, None).failed
+
+
+def _check_any(ledger: "Ledger", before: int) -> None:
+    """A run whose trials have all failed has failed; `before` is how many had before it."""
+    with failures():
+        from meseta.study.progress import failed_reasons, gives_up, progress
 
         now = progress(ledger.trials, ledger.file.budget)
         if now.complete or not now.failed:
@@ -367,8 +380,17 @@ def _check_any(ledger: "Ledger") -> None:
         reasons = failed_reasons(ledger)
     shown = "; ".join(f"{reason} (trial {number})" for reason, number in reasons[:REASONS])
     more = f"; and {len(reasons) - REASONS} other reasons" if len(reasons) > REASONS else ""
+    most = ledger.file.chosen.give_up
+    rest = ""
+    if now.left != 0 and gives_up(now, before, most):
+        left = "" if now.left is None else f", and {now.left} of the budget are left"
+        rest = (
+            f". Nothing more is evaluated{left}. Started again, the same command evaluates up to "
+            f"{most} more; give_up = 0 in the file: as many as there are"
+        )
     stop(
-        f"no trial gave a value, and all {now.failed} that were evaluated failed: {shown}{more}",
+        f"no trial gave a value, and all {now.failed} that were evaluated failed: "
+        f"{shown}{more}{rest}",
         FAILURE,
     )
 
@@ -377,14 +399,16 @@ def _many_workers(
     path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool, answer: TextIO
 ) -> None:
     ledger = opened(path, begin=True, objective=True)
+    before = _failed(ledger)
     with failures(), termination_as_interrupt():
         from meseta.study.workers.team import run_team
 
         command = [sys.executable, "-m", "meseta.cli", "run", os.fspath(path), "--quiet"]
+        command += ["--failed", str(before)]
         lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json)
     for words in lost:  # first of all: there may be values in them that are nowhere else
         say(words)
     _report(ledger, as_json, file=answer)
     if lost:
         stop("workers ended early, see above; start the same command to go on", FAILURE)
-    _check_any(ledger)
+    _check_any(ledger, before)

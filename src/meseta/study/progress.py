@@ -78,6 +78,11 @@ def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
     )
 
 
+def gives_up(now: Progress, before: int, give_up: int) -> bool:
+    """Whether no trial has a value, and `give_up` of them failed since there were `before`."""
+    return 0 < give_up <= now.failed - before and not now.complete
+
+
 def failed_reasons(ledger: Ledger) -> list[tuple[str, int]]:
     """The reasons of failed trials, the most frequent first, each with a trial that has it."""
     found: dict[str, list[int]] = {}
