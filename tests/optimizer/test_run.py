@@ -125,9 +125,9 @@ def test_failed_evaluations_are_recorded_and_warned_of_once(reason, error):
 
 
 @pytest.mark.parametrize(
-    ("give_up", "tried"), [({}, 10), ({"give_up": 3}, 3), ({"give_up": 0}, 12)]
+    ("most", "tried"), [({}, 10), ({"give_up": 3}, 3), ({"give_up": 0}, 12)]
 )
-def test_a_run_of_failures_gives_up(give_up, tried):
+def test_a_run_of_failures_gives_up(most, tried):
     with pytest.warns(RuntimeWarning, match="failed"), pytest.raises(EvaluationsFailed) as caught:
         minimize(lambda p: 1 / 0, {"x": (0.0, 1.0)}, budget=12, progress=False, **most)
     assert len(caught.value.trials) == tried
