@@ -124,9 +124,7 @@ def test_failed_evaluations_are_recorded_and_warned_of_once(reason, error):
     assert "6 evaluations, 2 failed" in repr(result)
 
 
-@pytest.mark.parametrize(
-    ("most", "tried"), [({}, 10), ({"give_up": 3}, 3), ({"give_up": 0}, 12)]
-)
+@pytest.mark.parametrize(("most", "tried"), [({}, 10), ({"give_up": 3}, 3), ({"give_up": 0}, 12)])
 def test_a_run_of_failures_gives_up(most, tried):
     with pytest.warns(RuntimeWarning, match="failed"), pytest.raises(EvaluationsFailed) as caught:
         minimize(lambda p: 1 / 0, {"x": (0.0, 1.0)}, budget=12, progress=False, **most)

@@ -18,6 +18,7 @@ from meseta.integrations.optuna.attributes import (
     executed_of,
     is_withdrawn,
     outcomes_of,
+    stated_of,
     versions,
 )
 from meseta.optimizer.outcomes import VALUE
@@ -91,8 +92,8 @@ def ask(ledger: Ledger, num: int) -> list[Trial]:
     sampler = FileSampler(ledger, by_hand=True)
     ledger.study.sampler = sampler
     waiting = sum(trial.state == TrialState.WAITING for trial in ledger.trials)
-    queued = [ledger.study.ask(ledger.distributions) for _ in range(min(num, waiting))]
-    planned = [_pending_trial(ledger, trial.number, trial.params) for trial in queued]
+    queued = [ledger.ask() for _ in range(min(num, waiting))]
+    planned = [_pending_trial(ledger, each.number, ledger.design_of(each)) for each in queued]
     if len(planned) < num:
         numbers = [ledger.begin_trial(BY_HAND, True) for _ in range(num - len(planned))]
         try:
@@ -385,7 +386,9 @@ def _pending(trials: Sequence[FrozenTrial]) -> str:
 
 def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
     """Whether the same outcome was told before."""
-    same = executed_of(told) == outcome.executed and outcomes_of(told) == outcome.others
+    stated = stated_of(told)  # in place of what nobody could tell at the time
+    executed = {**stated, **executed_of(told)} == {**stated, **outcome.executed}
+    same = executed and outcomes_of(told) == outcome.others
     if outcome.value is None:
         return told.state == TrialState.FAIL and same
     return told.value == outcome.value and same
