@@ -31,6 +31,12 @@ AMENDMENT = "meseta:amend:"
 # both, see `amended_trials`; they are never stored.
 AMENDED = "meseta:amended"
 EARLIER = "meseta:earlier"
+# Attributes of a study begin with this, then an identity of their own: its parameters from some
+# moment on, see `changed`.
+CHANGE = "meseta:changes:"
+# The values of parameters that a trial is older than. Readers of the trials compute it; it is never
+# stored.
+STATED = "meseta:stated"
 
 
 def is_void(trial: FrozenTrial) -> bool:
@@ -73,6 +79,11 @@ def executed_of(trial: FrozenTrial) -> dict[str, Any]:
     """The values that were carried out by the attribute EXECUTED."""
     said = trial.user_attrs.get(EXECUTED)
     return {str(name): each for name, each in said.items()} if isinstance(said, Mapping) else {}
+
+
+def stated_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The values of parameters that the trial is older than."""
+    return dict(trial.user_attrs.get(STATED, {}))
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:
