@@ -83,17 +83,19 @@ class Result:
 
 
 class EvaluationsFailed(RuntimeError):
-    """No evaluation gave a value; `trials` has them all."""
+    """No evaluation gave a value; `trials` has them all, `left` is the rest of the budget."""
 
-    def __init__(self, trials: tuple[Trial, ...]) -> None:
+    def __init__(self, trials: tuple[Trial, ...], left: int = 0) -> None:
         self.trials = trials
+        self.left = left
+        rest = f"; {left} more were not tried: give_up=0 would go on" if left > 0 else ""
         super().__init__(
             f"all {len(trials)} evaluations failed, so there is nothing to recommend; the first: "
-            f"{trials[0].error}, at {trials[0].params}"
+            f"{trials[0].error}, at {trials[0].params}{rest}"
         )
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), (self.trials,)
+        return type(self), (self.trials, self.left)
 
 
 def maximize(
@@ -114,8 +116,9 @@ def maximize(
     its budget and its number of initial points too, and its observations are noisy.
 
     An evaluation that raises an exception, calls `sys.exit`, or returns None or no finite number,
-    has failed: it counts, and the run goes on. Ctrl-C ends the run early, with what was found so
-    far; evaluations that an executor has begun are waited for, until Ctrl-C is pressed again.
+    has failed: it counts, and the run goes on, unless the first ten all fail (`give_up`). Ctrl-C
+    ends the run early, with what was found so far; evaluations that an executor has begun are
+    waited for, until Ctrl-C is pressed again.
 
     Args:
         f: Takes a dict with a value for each parameter, returns a number; or a `Problem` of
@@ -134,8 +137,8 @@ def maximize(
         workers: How many designs the executor has in hand at a time.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, measure, objective, constraints,
-            outcomes, edge, method, options, kernel, prior, noise_variance, possible, verify, seed,
-            num_initial, initial. See `Settings`.
+            outcomes, edge, method, options, kernel, prior, noise_variance, possible, verify,
+            give_up, seed, num_initial, initial. See `Settings`.
     """
     _refuse_problem(f, executor)
     task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
@@ -254,7 +257,8 @@ def _run(
         )
         error.optimizer = optimizer  # type: ignore[attr-defined]
         raise
-    raise EvaluationsFailed(optimizer.trials) from first_error
+    left = budget - len(optimizer.trials)
+    raise EvaluationsFailed(optimizer.trials, left) from first_error
 
 
 def _team(

@@ -14,7 +14,7 @@ import pytest
 
 from command_line import typed
 from meseta.integrations.optuna import EXECUTED
-from meseta.study.ledger import FORMAT, open_ledger
+from meseta.study.ledger import FORMAT, NEWEST, open_ledger
 from meseta.study.progress import progress
 from meseta.study.show import table
 from meseta.study.toml.file import read_study
@@ -271,7 +271,7 @@ def test_another_study_of_that_name_is_refused(folder):
 def test_a_newer_database_is_refused(folder):
     (folder / "lab.toml").write_text(LAB)
     typed("ask", "lab.toml")
-    open_ledger(read_study("lab.toml")).study.set_user_attr(FORMAT, 2)
+    open_ledger(read_study("lab.toml")).study.set_user_attr(FORMAT, NEWEST + 1)
     assert "newer version of meseta" in typed("ask", "lab.toml", code=1).stderr
 
 

@@ -63,6 +63,37 @@ def check(result, budget, f=hill):
 # What is the same with and without an executor
 
 
+@pytest.mark.parametrize("workers", [1, 3, 30])
+def test_a_run_of_failures_gives_up_and_leaves_nothing_in_hand(workers):
+    with (
+        pytest.warns(RuntimeWarning, match="failed"),
+        pytest.raises(meseta.run.EvaluationsFailed) as caught,
+        Threads(workers) as pool,
+    ):
+        quietly(lambda p: 1 / 0, executor=pool, workers=workers, budget=20, give_up=4)
+    error = caught.value
+    assert {trial.state for trial in error.trials} == {"failed"}
+    assert 4 <= len(error.trials) <= min(20, 3 + workers)
+    assert error.left == 20 - len(error.trials)
+
+
+def test_what_is_in_hand_may_still_have_a_value_and_then_the_run_goes_on():
+    failed = threading.Semaphore(0)
+
+    def f(p):
+        if p["x"] == 0.5:
+            for _ in range(4):
+                assert failed.acquire(timeout=30)
+            return 1.0
+        failed.release()
+        return None
+
+    initial = [{"x": x} for x in (0.5, 0.1, 0.2, 0.3, 0.4)]
+    with Threads(2) as pool:
+        result = quietly(f, executor=pool, workers=2, budget=8, give_up=4, initial=initial)
+    assert [trial.state for trial in result.trials] == ["complete", *["failed"] * 7]
+
+
 def test_one_worker_gives_what_no_executor_gives():
     options = {"budget": 6, "method": "rkg", "num_initial": 3}
     alone = quietly(hill, **options)

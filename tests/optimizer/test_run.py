@@ -124,6 +124,24 @@ def test_failed_evaluations_are_recorded_and_warned_of_once(reason, error):
     assert "6 evaluations, 2 failed" in repr(result)
 
 
+@pytest.mark.parametrize(("most", "tried"), [({}, 10), ({"give_up": 3}, 3), ({"give_up": 0}, 12)])
+def test_a_run_of_failures_gives_up(most, tried):
+    with pytest.warns(RuntimeWarning, match="failed"), pytest.raises(EvaluationsFailed) as caught:
+        minimize(lambda p: 1 / 0, {"x": (0.0, 1.0)}, budget=12, progress=False, **most)
+    assert len(caught.value.trials) == tried
+    assert caught.value.left == 12 - tried
+    assert ("give_up=0" in str(caught.value)) == (tried < 12)
+    assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
+
+
+def test_one_value_is_enough_to_go_on():
+    values = iter([None, None, 1.0, *[None] * 7])
+    result = maximize(
+        lambda p: next(values), {"x": (0.0, 1.0)}, budget=10, progress=False, give_up=3
+    )
+    assert len(result.trials) == 10
+
+
 def test_returning_none_is_a_failure_without_a_warning():
     f, _ = every_third_fails(lambda: None)
     result = quietly(f, budget=3)

@@ -163,6 +163,45 @@ def test_long_messages_are_cut(folder):
     assert "cut: 10000000 letters in all" in first.user_attrs[ERROR]
 
 
+HOPELESS = "def f(p):\n    raise RuntimeError('no licence')\n"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_run_of_failures_gives_up_and_tries_again_when_it_is_started_again(folder, workers):
+    prepare(folder, HOPELESS, budget=40)
+    path = folder / "s.toml"
+    path.write_text(path.read_text().replace("budget", "give_up = 4\nbudget", 1))
+    for expected in (4, 8) if workers == 1 else (4,):
+        ended = typed("run", "s.toml", "--workers", workers, "--quiet", code=1).stderr
+        now = progress(open_ledger(read_study("s.toml")).trials, 40)
+        assert expected <= now.failed < expected + workers  # others may be at one
+        assert f"and all {now.failed} that were evaluated failed" in ended
+        assert "no licence" in ended
+        assert f"and {now.left} of the budget are left" in ended
+        assert "evaluates up to 4 more" in ended
+
+
+def test_a_value_ends_the_counting_of_failures(folder):
+    model = "seen = []\ndef f(p):\n    seen.append(p)\n    return 1 / (len(seen) == 3)\n"
+    prepare(folder, model, budget=9)
+    path = folder / "s.toml"
+    path.write_text(path.read_text().replace("budget", "give_up = 4\nbudget", 1))
+    typed("run", "s.toml", "--quiet")
+    now = progress(open_ledger(read_study("s.toml")).trials, 9)
+    assert (now.complete, now.failed) == (1, 8)
+
+
+def test_a_run_that_never_gives_up_and_one_with_a_small_budget_use_it_up(folder):
+    prepare(folder, HOPELESS, budget=12)
+    path = folder / "s.toml"
+    path.write_text(path.read_text().replace("budget", "give_up = 0\nbudget", 1))
+    ended = typed("run", "s.toml", "--quiet", code=1).stderr
+    assert "and all 12 that were evaluated failed" in ended
+    assert "Started again" not in ended
+    path.write_text(path.read_text().replace('name = "s"', 'name = "t"').replace("= 12", "= 3"))
+    assert "all 3 that were evaluated" in typed("run", "s.toml", "--quiet", code=1).stderr
+
+
 def test_a_run_whose_trials_all_failed_has_failed_and_says_why(folder):
     prepare(folder, "def f(p):\n    return {}[p['x'] > 2]\n", budget=3)
     said = typed("run", "s.toml", code=1)

@@ -1,18 +1,19 @@
 """The commands of a study: `meseta init`, `run`, `status`, `recommend`, `report`, `ask`, `tell`,
-`import`.
+`import`; those that put the record right are in `record`.
 
 Exit codes: 0 done, 1 something failed, 2 wrong use or a study file that cannot be read, 3 there is
 nothing to recommend yet, 130 interrupted.
 """
 
-import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
+from meseta.cli import record
+from meseta.cli.asking import Yes, check_meant
 from meseta.cli.endings import (
     FAILURE,
     NOTHING_YET,
@@ -23,16 +24,15 @@ from meseta.cli.endings import (
     wrong_use,
 )
 from meseta.cli.negatives import NumbersCommand
-from meseta.study.terminal import harmless, say
+from meseta.cli.opening import Json, StudyPath, Words, assignments, opened, told
+from meseta.cli.printing import counted, echo, print_csv, print_json
+from meseta.study.terminal import say
 
 if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
     from meseta.study.progress import Progress
-    from meseta.study.spreadsheet import Cells
 
 REASONS = 3  # the number of reasons of failed trials that are shown
-StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV, for spreadsheets.")]
 Xlsx = Annotated[
     Path | None, typer.Option("--xlsx", metavar="FILE.xlsx", help="Write an Excel file.")
@@ -48,7 +48,8 @@ def add_to(app: typer.Typer) -> None:
     for function in (init, run, status, recommend, report, ask):
         app.command()(function)
     app.command(cls=NumbersCommand)(tell)
-    app.command("import")(take_over)
+    record.add_to(app)
+    app.command("import", cls=NumbersCommand)(take_over)
 
 
 def init(
@@ -68,7 +69,7 @@ def init(
         stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
     except OSError as error:
         stop(f"{path} cannot be written: {error.strerror}", FAILURE)
-    _echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
+    echo(f"{path} is written: edit it, then `meseta run {path}`, or `meseta ask {path}`")
 
 
 def run(
@@ -82,15 +83,20 @@ def run(
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
     worker: Annotated[int | None, typer.Option("--worker", metavar="PID", hidden=True)] = None,
+    failed: Annotated[int | None, typer.Option("--failed", metavar="N", hidden=True)] = None,
 ) -> None:
-    """Run a study, or go on with it; from one terminal or from many at once."""
+    """Run a study, or go on with it; from one terminal or from many at once.
+
+    It gives up where nothing but failures comes out: `give_up` in the study file says how many.
+    """
     from meseta.study.workers.output import lasting_output
 
     with lasting_output(answer_alone=as_json) as (answer, look):
         if workers > 1:
             _many_workers(path, trials, workers, as_json, quiet, answer)
             return
-        ledger = _opened(path, begin=True, objective=True, patient=worker is not None)
+        ledger = opened(path, begin=True, objective=True, patient=worker is not None)
+        before = _failed(ledger)
         with failures(), termination_as_interrupt():
             from meseta.study.workers.watch import watched
             from meseta.study.workers.work import work
@@ -101,10 +107,10 @@ def run(
                     look()
                     watch(now)
 
-                work(ledger, trials=trials, parent=worker, watch=seen)
+                work(ledger, trials=trials, parent=worker, failed=failed, watch=seen)
         if worker is None:  # the team's answer is given once
             _report(ledger, as_json, file=answer)
-            _check_any(ledger)
+            _check_any(ledger, before)
 
 
 def status(path: StudyPath, as_json: Json = False, csv: Csv = False, xlsx: Xlsx = None) -> None:
@@ -115,7 +121,7 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False, xlsx: Xlsx 
     if csv or as_json or xlsx is not None:
         _export(path, csv, as_json, xlsx)
         return
-    ledger = _opened(path, reading=True, model=False)
+    ledger = opened(path, reading=True, model=False)
     with failures():
         from meseta.study import show
         from meseta.study.progress import progress
@@ -123,12 +129,14 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False, xlsx: Xlsx 
         trials = ledger.trials
         now = progress(trials, ledger.file.budget)
         rows = show.trial_data(trials, ledger.file)
-    _echo(show.progress_line(ledger.file, now))
-    _echo(show.trial_table(ledger.file, rows), nl=False)
+    echo(show.progress_line(ledger.file, now))
+    echo(show.trial_table(ledger.file, rows), nl=False)
     for row in rows:
         if row["error"]:
             what = "failed" if row["state"] == "failed" else "lacks an outcome"
-            _echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
+            echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
+    for line in show.amendment_lines(rows):
+        echo(line)
 
 
 def _export(path: Path, csv: bool, as_json: bool, xlsx: Path | None) -> None:
@@ -144,12 +152,12 @@ def _export(path: Path, csv: bool, as_json: bool, xlsx: Path | None) -> None:
     if found.note:
         say(f"{found.note}. These are the trials as they are stored")
     if csv:
-        _print_csv(found.cells)
+        print_csv(found.cells)
     elif as_json:
         now = progress(found.trials, found.file.budget)
-        _print_json({**show.progress_data(now), "trials": found.rows})
+        print_json({**show.progress_data(now), "trials": found.rows})
     else:
-        _echo(f"{xlsx} is written")
+        echo(f"{xlsx} is written")
 
 
 def recommend(
@@ -164,7 +172,7 @@ def recommend(
     as_json: Json = False,
 ) -> None:
     """Show the robust optimum that the trials speak for, beside the nominal one."""
-    ledger = _opened(path, reading=True)
+    ledger = opened(path, reading=True)
     _report(ledger, as_json, needed=True, measure=measure)
 
 
@@ -186,7 +194,7 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write a report that shows why the robust design wins: one HTML file."""
-    ledger = _opened(path, reading=True)
+    ledger = opened(path, reading=True)
     target = output or path.with_suffix(".html")
     with failures():
         from meseta.report import page
@@ -197,12 +205,12 @@ def report(
                 check_target(ledger, target, force=force)
         made = report_of(ledger)
         if as_json:
-            _print_json(plain(made))
+            print_json(plain(made))
             return
         written = page.write(made, target, force=force)
     if made.answer is None:
-        _echo("no trial has finished yet, and the report says so")
-    _echo(f"{written} is written: open it in a browser")
+        echo("no trial has finished yet, and the report says so")
+    echo(f"{written} is written: open it in a browser")
     if show:
         typer.launch(written.resolve().as_uri())
 
@@ -219,7 +227,7 @@ def ask(
         from meseta.study import excel
 
         with excel.new_file(xlsx) as file, failures():
-            ledger = _opened(path, begin=True)
+            ledger = opened(path, begin=True)
             from meseta.study import lab, show
             from meseta.study.progress import progress, release_abandoned
 
@@ -231,25 +239,19 @@ def ask(
     if left is not None and n > left:
         say(f"beyond the budget of {ledger.file.budget} trials")
     if as_json:
-        _print_json(show.planned_data(planned))
+        print_json(show.planned_data(planned))
     elif csv:
-        _print_csv(show.planned_cells(ledger.file, planned))
+        print_csv(show.planned_cells(ledger.file, planned))
     elif xlsx is not None:
-        _echo(f"{xlsx} is written: fill it in, then `meseta tell {path} --table {xlsx}`")
+        echo(f"{xlsx} is written: fill it in, then `meseta tell {path} --table {xlsx}`")
     else:
-        _echo(show.planned_table(ledger.file, planned), nl=False)
+        echo(show.planned_table(ledger.file, planned), nl=False)
 
 
 def tell(
     path: StudyPath,
     trial: Annotated[int | None, typer.Argument(help="The number of the trial.")] = None,
-    values: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[VALUE|NAME=VALUE]...",
-            help="The measured value; or several outcomes, such as strength=0.82 stress=231.",
-        ),
-    ] = None,
+    values: Words = None,
     settings: Annotated[
         list[str] | None,
         typer.Option(
@@ -275,10 +277,14 @@ def tell(
         ),
     ] = None,
     sheet: Sheet = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Store the result of an experiment that was asked for."""
-    ledger = _opened(path, model=False)
+    """Store the result of an experiment that was asked for.
+
+    A value far from all others, or a setting far beyond its range, is asked about first.
+    """
+    ledger = opened(path, model=False)
     with failures(), wrong_use():
         from meseta.study import lab
 
@@ -292,24 +298,27 @@ def tell(
             lab.check_running(ledger, trial)
             with failures():
                 lab.spoil(ledger, trial, spoilt)
-            _told(ledger, 1, as_json)
+            told(ledger, 1, as_json)
             return
         if table is not None:
-            outcomes, known, read = lab.read_outcomes(ledger, table, sheet)
+            outcomes, known, outdated, read = lab.read_outcomes(ledger, table, sheet)
         else:
             assert trial is not None
-            texts = dict(_assignment(each) for each in settings or ())
+            texts = assignments("--set", settings)
             value, others = lab.read_words(ledger, values or ())
             cells = lab.Cells(value, failed, texts, others)
-            outcomes, known = [lab.read_outcome(ledger, trial, cells)], 0
+            outcomes, known, outdated = [lab.read_outcome(ledger, trial, cells)], 0, 0
             read = lab.notes_on_typed(ledger, cells)
+        for note in read:
+            say(note)
+        check_meant(lab.unusual_outcomes(ledger, outcomes), yes, as_json)
     with failures():
         notes = lab.store(ledger, outcomes)
-    for note in (*read, *notes):
+    for note in notes:
         say(note)
     if known:
-        say(f"{_counted(known, 'row')} had been told before")
-    _told(ledger, len(outcomes), as_json, known)
+        say(f"{counted(known, 'row')} had been told before{_since(outdated)}")
+    told(ledger, len(outcomes), as_json, known)
 
 
 def take_over(
@@ -328,73 +337,35 @@ def take_over(
         ),
     ] = None,
     sheet: Sheet = None,
+    yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Import experiments that were made before, or that nobody asked for."""
-    ledger = _opened(path, begin=True)
-    with failures(), wrong_use():
-        from meseta.study import lab
+    """Import experiments that were made before, or that nobody asked for.
 
-        found, unfinished, notes = lab.read_history(ledger, table, value, sheet)
-    with failures():
-        added = lab.add_history(ledger, found)
-    for note in notes:
-        say(note)
-    known = len(found) - added
-    if known:
-        say(f"{_counted(known, 'row')} had been there already")
-    if unfinished:
-        say(f"{_counted(unfinished, 'row')} without an outcome yet, left out")
-    _told(ledger, added, as_json, known)
-
-
-def _told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
-    from meseta.study import show
-    from meseta.study.progress import progress
-
-    now = progress(ledger.trials, ledger.file.budget)
-    if as_json:
-        _print_json({"stored": count, "known": known, **show.progress_data(now)})
-    else:
-        stored = f"{count} stored" if count != 1 else "stored"
-        _echo(f"{stored}; {show.progress_line(ledger.file, now)}")
-
-
-def _opened(
-    path: Path,
-    *,
-    begin: bool = False,
-    reading: bool = False,
-    objective: bool = False,
-    patient: bool = False,
-    model: bool = True,
-) -> "Ledger":
-    """The study in the file, checked before anything is touched.
-
-    Commands that need no `model` check neither noise nor method, which takes torch and seconds.
+    Values far from all others, and settings far beyond their range, are asked about first.
     """
-    with wrong_use():
-        from meseta.study.toml.file import read_study
+    ledger = opened(path, begin=True)
+    with failures(), wrong_use():
+        from meseta.study import history
+        from meseta.study.unusual import said_of, unusual
 
-        file = read_study(path)
-        if objective and file.objective is None:
-            raise ValueError(
-                f"{path} has no [objective], so its trials are carried out by hand: "
-                f"`meseta ask {path}` says what to do next"
-            )
-        from meseta.study.toml.check import check, check_parameters
-
-        (check if model else check_parameters)(file)
-        if objective:
-            from meseta.study.workers.objective import check_objective
-
-            check_objective(file)
+        found = history.read_history(ledger, table, value, sheet)
+        for note in found.notes:
+            say(note)
+        check_meant(unusual(ledger, [said_of(*each) for each in found.new]), yes, as_json)
     with failures():
-        from meseta.study.database import PATIENCE
-        from meseta.study.ledger import open_ledger
+        history.add_history(ledger, found.new)
+    if found.known:
+        say(f"{counted(found.known, 'row')} had been there already{_since(found.outdated)}")
+    if found.unfinished:
+        say(f"{counted(found.unfinished, 'row')} without an outcome yet, left out")
+    if found.withdrawn:
+        say(f"{counted(found.withdrawn, 'row')} withdrawn, left out")
+    told(ledger, len(found.new), as_json, found.known)
 
-        patience = PATIENCE if patient else 0.0
-        return open_ledger(file, begin=begin, reading=reading, patience=patience)
+
+def _since(outdated: int) -> str:
+    return f", {outdated} of them corrected or withdrawn since" if outdated else ""
 
 
 def _report(
@@ -419,19 +390,27 @@ def _report(
         answer = answer_of(ledger, measure) if now.complete else None
     if as_json:
         best = None if answer is None else show.answer_data(answer)
-        _print_json({**show.progress_data(now), "recommendation": best}, file)
+        print_json({**show.progress_data(now), "recommendation": best}, file)
     else:
-        _echo(show.progress_line(ledger.file, now))
+        echo(show.progress_line(ledger.file, now))
         if answer is not None:
-            _echo(str(answer))
+            echo(str(answer))
     if answer is None and needed:
         stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
 
 
-def _check_any(ledger: "Ledger") -> None:
-    """A run whose trials have all failed has failed."""
+def _failed(ledger: "Ledger") -> int:
+    """The number of trials that have failed by now."""
     with failures():
-        from meseta.study.progress import failed_reasons, progress
+        from meseta.study.progress import progress
+
+        return progress(ledger.trials, None).failed
+
+
+def _check_any(ledger: "Ledger", before: int) -> None:
+    """A run whose trials have all failed has failed; `before` is how many had before it."""
+    with failures():
+        from meseta.study.progress import failed_reasons, gives_up, progress
 
         now = progress(ledger.trials, ledger.file.budget)
         if now.complete or not now.failed:
@@ -439,8 +418,17 @@ def _check_any(ledger: "Ledger") -> None:
         reasons = failed_reasons(ledger)
     shown = "; ".join(f"{reason} (trial {number})" for reason, number in reasons[:REASONS])
     more = f"; and {len(reasons) - REASONS} other reasons" if len(reasons) > REASONS else ""
+    most = ledger.file.chosen.give_up
+    rest = ""
+    if now.left != 0 and gives_up(now, before, most):
+        left = "" if now.left is None else f", and {now.left} of the budget are left"
+        rest = (
+            f". Nothing more is evaluated{left}. Started again, the same command evaluates up to "
+            f"{most} more; give_up = 0 in the file: as many as there are"
+        )
     stop(
-        f"no trial gave a value, and all {now.failed} that were evaluated failed: {shown}{more}",
+        f"no trial gave a value, and all {now.failed} that were evaluated failed: "
+        f"{shown}{more}{rest}",
         FAILURE,
     )
 
@@ -448,43 +436,17 @@ def _check_any(ledger: "Ledger") -> None:
 def _many_workers(
     path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool, answer: TextIO
 ) -> None:
-    ledger = _opened(path, begin=True, objective=True)
+    ledger = opened(path, begin=True, objective=True)
+    before = _failed(ledger)
     with failures(), termination_as_interrupt():
         from meseta.study.workers.team import run_team
 
         command = [sys.executable, "-m", "meseta.cli", "run", os.fspath(path), "--quiet"]
+        command += ["--failed", str(before)]
         lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json)
     for words in lost:  # first of all: there may be values in them that are nowhere else
         say(words)
     _report(ledger, as_json, file=answer)
     if lost:
         stop("workers ended early, see above; start the same command to go on", FAILURE)
-    _check_any(ledger)
-
-
-def _assignment(text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not sign:
-        raise ValueError(f"--set takes NAME=VALUE, got {text!r}")
-    return name.strip(), value.strip()
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _print_json(data: Any, file: TextIO | None = None) -> None:
-    text = json.dumps(data, ensure_ascii=False, indent=2, allow_nan=False)
-    typer.echo(harmless(text), file=file)
-
-
-def _print_csv(cells: "Cells") -> None:
-    """A terminal gets control characters spelled out; a file gets the text itself."""
-    from meseta.study.spreadsheet import written
-
-    text = written(cells)
-    typer.echo(harmless(text) if sys.stdout.isatty() else text, nl=False)
-
-
-def _echo(text: str, nl: bool = True) -> None:
-    typer.echo(harmless(text), nl=nl)
+    _check_any(ledger, before)

@@ -20,6 +20,14 @@ from meseta.measures import Mean, Measure, read_measure
 from meseta.measures.within import Within
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
+from meseta.optimizer.amendment import (
+    UNCHANGED,
+    Amendment,
+    applied,
+    check_amendment,
+    read_who,
+    read_words,
+)
 from meseta.optimizer.beyond import (
     CLOSE,
     check_wider,
@@ -39,6 +47,7 @@ from meseta.optimizer.precision import (
     check_of_values,
     read_execution,
     read_n,
+    read_new_std,
     read_std,
 )
 from meseta.optimizer.recommend import (
@@ -56,6 +65,7 @@ from meseta.optimizer.record import (
     Origin,
     Recommendation,
     Record,
+    State,
     Test,
     Trial,
 )
@@ -347,6 +357,103 @@ class Optimizer:
         error = None if error is None else str(error)
         self._record = self._record.with_told(params, told.value, error, number, **known)
 
+    def correct(
+        self,
+        number: int,
+        value: object = UNCHANGED,
+        *,
+        why: str,
+        params: Params | None = None,
+        error: str | None = None,
+        std: float | Mapping[str, float | None] | None = None,
+        n: int | None = None,
+        executed: Execution | None = None,
+        who: str | None = None,
+    ) -> None:
+        """Put right what was told of a trial; the model learns from what holds now.
+
+        What was told before stays in `Trial.amendments`, with who changed it, when and why. A
+        trial that was withdrawn counts again.
+
+        Args:
+            number: The trial.
+            value: The value in fact; a dict: those of the outcomes that change; None: the
+                evaluation failed. Left out: as it was told.
+            why: For those who read the record later.
+            params: What was carried out in fact; only those that change.
+            error: Why it failed in fact; None: as `why` says.
+            std: See `tell`, as are `n` and `executed`; in a dict, None stands for one that is not
+                known in fact. None: as it was told, also where the value changes.
+            n: None: as it was told.
+            executed: None: as it was told.
+            who: None: the name of the user.
+        """
+        trial = self._told(number)
+        said = {} if value is UNCHANGED else value
+        told = self.outcomes.read_correction(said, self.settings.possible)
+        if error is not None and not told.failed:
+            raise ValueError(f"error={error!r} is for trials that failed: pass None as the value")
+        execution = read_execution(executed)
+        if execution == "unseen":
+            check_acting(self._acting)
+        reason = read_words("why", why)
+        amendment = Amendment(
+            "correct",
+            reason,
+            value=told.value,
+            error=(reason if error is None else str(error)) if told.failed else None,
+            params={} if params is None else self._executed(trial, params),
+            outcomes=told.others,
+            std=read_new_std(std, self.outcomes),
+            n=None if n is None else read_n(n),
+            unseen=None if execution is None else execution == "unseen",
+            who=read_who(who),
+        )
+        self._amend(trial, amendment)
+
+    def withdraw(self, number: int, *, why: str, who: str | None = None) -> None:
+        """Let a trial that was told count no more, such as one of a wrong sample.
+
+        Its design may be asked for again. It stays in `trials` as withdrawn.
+        """
+        trial = self._told(number)
+        self._amend(trial, Amendment("withdraw", read_words("why", why), who=read_who(who)))
+
+    def comment(self, number: int, text: str, *, who: str | None = None) -> None:
+        """Add a remark for people to a trial, also to a pending one."""
+        trial = self._numbered(number)
+        self._amend(trial, Amendment("comment", read_words("text", text), who=read_who(who)))
+
+    def _amend(self, trial: Trial, amendment: Amendment) -> None:
+        ((entry, known),) = applied(trial.entry, [amendment])
+        given = () if entry.value is None else (VALUE,)
+        new = {name: std for name, std in amendment.std.items() if std is not None}
+        check_of_values(new, (*given, *entry.outcomes), self.outcomes.objective)
+        check_amendment(trial.number, trial.entry, amendment)
+        self._record = self._record.with_amended(trial.amended(entry, known))
+        if amendment.what != "comment":
+            self._forget()
+
+    def _executed(self, trial: Trial, params: Params) -> Design:
+        """Those of the params that are given, read."""
+        if not isinstance(params, Mapping):
+            raise TypeError(f"params must be a dict of those that change, got {params!r}")
+        read = self.space.read({**trial.params, **params})
+        return {name: value for name, value in read.items() if name in params}
+
+    def _told(self, number: int) -> Trial:
+        """A trial that was told, refused if it is pending."""
+        trial = self._numbered(number)
+        if trial.state == "pending":
+            raise ValueError(f"trial {number} is pending; tell its value instead")
+        return trial
+
+    def _numbered(self, number: object) -> Trial:
+        trials = self._record.trials
+        if read_count("number", number, least=0) >= len(trials):
+            raise ValueError(f"there is no trial {number}; the last one is {len(trials) - 1}")
+        return trials[read_count("number", number, least=0)]
+
     def _forget(self) -> None:
         """The models of what was told before."""
         self._fitted, self._others, self._assessed = None, {}, {}
@@ -433,7 +540,7 @@ class Optimizer:
         self._record = self._record.with_asked(self._given_left()[:n], "given")
         while (left := n - len(self._record.trials) + before) > 0:
             # without any value all points are spread, and in any case the first ones
-            early = self.initial.num - len(self._record.trials) if self.has_values else left
+            early = self.initial.num - len(self._record.counted) if self.has_values else left
             designs, origin = self._next(min(left, early))
             self._record = self._record.with_asked(designs, origin)
         return [
@@ -453,8 +560,8 @@ class Optimizer:
             return tuple(params[name] for name in settable)
 
         # a point that was carried out otherwise was asked for all the same
-        known = {values(trial.planned or trial.params) for trial in self._record.trials}
-        known |= {values(trial.params) for trial in self._record.trials}
+        known = {values(trial.planned or trial.params) for trial in self._record.counted}
+        known |= {values(trial.params) for trial in self._record.counted}
         left = {values(params): params for params in self.initial.given}
         return [params for key, params in left.items() if key not in known]
 
@@ -463,34 +570,41 @@ class Optimizer:
         if early <= 0:
             untested = self._untested()
             params = self._suggest() if untested is None else untested
-            if self._is_apart(params, self._points(self._record.busy)):
+            # a method without a model never means to evaluate a design twice
+            modelled = methods.get(self.method).prepare is not None
+            others = self._record.busy if modelled else self._record.counted
+            if self._is_apart(params, self._points(others)):
                 return [params], "method" if untested is None else "test"
         return self._space_filling(max(1, early)), "space-filling"
 
     def _space_filling(self, num: int) -> list[Design]:
         """The next points of the sequence that are other experiments than all pending and failed.
 
-        Where points can coincide they are ones that were not evaluated either, if there are any.
+        They are ones that were not evaluated either, if there are any: choices may coincide, and
+        numbers where a trial before was withdrawn.
         """
-        trials = self._record.trials
-        busy, known = (Distinct(self._points(some)) for some in (self._record.busy, trials))
+        trials, record = self._record.trials, self._record
+        busy, known = (Distinct(self._points(some)) for some in (record.busy, record.counted))
         designs: list[Design] = []
         for index in range(len(trials), len(trials) + num):
-            params = self._free_point(index, busy, known)
-            row = self.space.to_cube(params)
+            params, row = self._free_point(index, busy, known)
             busy.add(row)
             known.add(row)
             designs.append(params)
         return designs
 
-    def _free_point(self, index: int, busy: Distinct, known: Distinct) -> Design:
-        other: Design | None = None
+    def _free_point(
+        self, index: int, busy: Distinct, known: Distinct
+    ) -> tuple[Design, Float[Tensor, " d"]]:
+        """A design of the sequence, and its row."""
+        other: tuple[Design, Float[Tensor, " d"]] | None = None
         for params in self._sequence(index):
-            if self._is_apart(params, busy.rows):
-                if not self.space.cube.discrete or self._is_apart(params, known.rows):
-                    return params
-                other = other or params
-        return other or params
+            row = self.space.to_cube(params)
+            if (self._distances(busy.rows, row) > SAME).all():
+                if (self._distances(known.rows, row) > SAME).all():
+                    return params, row
+                other = other or (params, row)
+        return other or (params, row)
 
     def _sequence(self, first: int) -> Iterator[Design]:
         """Points spread over the box from number `first` on; then all designs, if these are few."""
@@ -592,7 +706,7 @@ class Optimizer:
             return None
         if methods.get(self.method).prepare is None:
             return None
-        x, known = self._robust_optimum(), self._points(self._record.trials)
+        x, known = self._robust_optimum(), self._points(self._record.counted)
         generator = torch.Generator().manual_seed(self.seed + number)
         further = self._unexplored(x, generator)
         if further is not None:
@@ -609,7 +723,7 @@ class Optimizer:
         """Where noise takes a design beyond all trials; None: nowhere that can be evaluated."""
         if not self.space.wider:
             return None
-        law, rows = in_cube(self.law, self.space), self._points(self._record.trials)
+        law, rows = in_cube(self.law, self.space), self._points(self._record.counted)
         return unexplored(law, x, rows, self.space.experiments, generator)
 
     def _test(self, x: Float[Tensor, " d"]) -> Test | None:
@@ -640,7 +754,7 @@ class Optimizer:
         pending = self._record.pending
         if not pending:
             return None
-        distance = self._distances(self._points(pending), params)
+        distance = self._distances(self._points(pending), self.space.to_cube(params))
         nearest = int(distance.argmin())
         return pending[nearest].number if distance[nearest] <= RECOGNISED else None
 
@@ -656,11 +770,13 @@ class Optimizer:
 
     def _is_apart(self, params: Design, rows: Float[Tensor, "n d"]) -> bool:
         """Whether it is another experiment than all of those."""
-        return bool((self._distances(rows, params) > SAME).all())
+        return bool((self._distances(rows, self.space.to_cube(params)) > SAME).all())
 
-    def _distances(self, rows: Float[Tensor, "n d"], params: Design) -> Float[Tensor, " n"]:
-        """From each row: the largest difference in what can be set, see `Space.apart`."""
-        apart = self.space.apart(rows, self.space.to_cube(params))
+    def _distances(
+        self, rows: Float[Tensor, "n d"], row: Float[Tensor, " d"]
+    ) -> Float[Tensor, " n"]:
+        """From each of the rows: the largest difference in what can be set, see `Space.apart`."""
+        apart = self.space.apart(rows, row)
         return apart.masked_fill(~self.environments.settable, 0.0).amax(-1)
 
     def _valued(self, x: Float[Tensor, " d"]) -> Recommendation:
@@ -728,6 +844,7 @@ class Optimizer:
 
     def _progress(self) -> str:
         states = [trial.state for trial in self._record.trials]
-        return ", ".join(
-            f"{states.count(state)} {state}" for state in ("complete", "pending", "failed")
-        )
+        words: list[State] = ["complete", "pending", "failed"]
+        if "withdrawn" in states:
+            words.append("withdrawn")
+        return ", ".join(f"{states.count(state)} {state}" for state in words)

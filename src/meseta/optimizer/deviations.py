@@ -26,7 +26,7 @@ def deviations(trials: Sequence[Trial], space: Space, noise: NoiseLaw) -> "pd.Da
     """
     import pandas as pd
 
-    done = [trial for trial in trials if trial.asked and trial.state != "pending"]
+    done = [trial for trial in trials if trial.asked and trial.state in ("complete", "failed")]
     if not done:
         return pd.DataFrame(columns=COLUMNS)
     executed, planned = (

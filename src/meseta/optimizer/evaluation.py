@@ -20,6 +20,7 @@ T = TypeVar("T")
 LONGEST = 500  # letters of a reason
 MOST_KEYS = 20  # that are listed
 DEATHS = 3  # a design at which this many workers died has failed
+GIVE_UP = 10  # evaluations that have all failed: a mistake in the objective is likelier than luck
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ class Ending(NamedTuple):
 def run_all(
     optimizer: Optimizer, workers: Workers, budget: int, progress: bool, callback: Callback | None
 ) -> Ending:
-    """Evaluate as many designs as the budget has.
+    """Evaluate as many designs as the budget has; fewer, where nothing but failures comes out.
 
     However it ends, nothing goes on that can be taken back. Evaluations that run already are
     waited for and told; a second interrupt leaves them.
@@ -64,13 +64,18 @@ class _Loop:
 
     def run(self) -> None:
         ended = 0
-        while ended < self._budget:
+        while ended < self._due:
             self._hand_out()
             told = [self._tell(job, called) for job, called in self._workers.ended()]
             ended += len(told)
             if self._workers.beside:  # they do not wait for a recommendation
                 self._hand_out()
             self._show(told)
+
+    @property
+    def _due(self) -> int:
+        """The number of evaluations; where more are of no use, those that were asked for."""
+        return self._asked if all_failed(self._optimizer) else self._budget
 
     def wind_up(self) -> bool:
         """Wait for what cannot be taken back, and tell it; False: it was left."""
@@ -93,7 +98,7 @@ class _Loop:
         return True
 
     def _hand_out(self) -> None:
-        while self._asked < self._budget and self._workers.free:
+        while self._asked < self._due and self._workers.free:
             params = self._optimizer.ask()
             self._asked += 1
             self._workers.begin(Job(self._optimizer.trials[-1].number, params))
@@ -156,6 +161,12 @@ class _Loop:
         if self._callback is not None:
             for number in told:
                 self._callback(optimizer, optimizer.trials[number])
+
+
+def all_failed(optimizer: Optimizer) -> bool:
+    """Whether so many evaluations failed, and none did not, that more are of no use."""
+    failed = sum(trial.state == "failed" for trial in optimizer.trials)
+    return 0 < optimizer.settings.give_up <= failed and not optimizer.has_values
 
 
 def _check_complete(found: Evaluation, optimizer: Optimizer) -> None:

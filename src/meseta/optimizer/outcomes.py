@@ -21,6 +21,14 @@ class Told(NamedTuple):
     others: dict[str, float]  # those that are known
 
 
+class Corrected(NamedTuple):
+    """The outcomes that a correction changes."""
+
+    value: float | None  # of what is optimised; None: it stays, or there is none in fact
+    failed: bool  # there is none in fact
+    others: dict[str, float | None]  # None: not known in fact
+
+
 @dataclass(frozen=True)
 class Outcomes:
     """The names of all outcomes, and the constraints that some have to keep."""
@@ -59,6 +67,14 @@ class Outcomes:
             None if value is None else read_value(value, repr(key), REMEDY, possible),
             {name: read_value(each, repr(name), REMEDY) for name, each in given.items()},
         )
+
+    def read_correction(self, said: object, possible: tuple[float, float] = EVERY) -> Corrected:
+        """What a correction was given: a number, None, or a dict with the outcomes that change."""
+        given = said if isinstance(said, Mapping) else {self.objective: said}
+        told = self.read(given, possible)
+        key = self.key_of(given)
+        others = {name: told.others.get(name) for name in self.names if name in given}
+        return Corrected(told.value, key is not None and told.value is None, others)
 
     def key_of(self, told: Mapping[Any, object]) -> str | None:
         """Under which name a dict has what is optimised; None: it has not."""

@@ -17,18 +17,22 @@ def read_std(std: object, outcomes: Outcomes) -> dict[str, float]:
 
     What is optimised has the name VALUE here.
     """
+    return {name: each for name, each in read_new_std(std, outcomes).items() if each is not None}
+
+
+def read_new_std(std: object, outcomes: Outcomes) -> dict[str, float | None]:
+    """The same of a correction, in which None stands for one that is not known in fact."""
     if std is None:
         return {}
     if not isinstance(std, Mapping):
         return {VALUE: _read_one("std", std)}
     known = (outcomes.objective, *outcomes.names)
-    read: dict[str, float] = {}
+    read: dict[str, float | None] = {}
     for name, each in std.items():
         if name not in (*known, VALUE):
             raise ValueError(f"std: {unknown('outcome', name, known)}")
-        if each is not None:
-            own = name in (outcomes.objective, VALUE)
-            read[VALUE if own else name] = _read_one(f"std of {name!r}", each)
+        own = name in (outcomes.objective, VALUE)
+        read[VALUE if own else name] = None if each is None else _read_one(f"std of {name!r}", each)
     return read
 
 

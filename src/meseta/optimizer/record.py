@@ -6,12 +6,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypedDict, Unpack
 
 from meseta.boundary import EVERY
+from meseta.optimizer.amendment import Amendment, Entry
 from meseta.space.parameter import Design
 
 if TYPE_CHECKING:  # torch, which most commands have no use for
     from meseta.measures.constraints import Constraint
 
-State = Literal["pending", "complete", "failed"]
+# "withdrawn": it was told, and does not count any more
+State = Literal["pending", "complete", "failed", "withdrawn"]
 # Who chose the point: the user as an initial one, the sequence that fills the box, the method;
 # the recommendation, which is put to the test; or the user, who told it unasked.
 Origin = Literal["given", "space-filling", "method", "test", "told"]
@@ -32,10 +34,45 @@ class Trial:
     std: Mapping[str, float] = field(default_factory=dict)  # of a measurement, VALUE and outcomes
     n: int = 1  # the measurements whose means were told
     unseen: bool = False  # whether the noise acted on it, and nobody saw how
+    amendments: tuple[Amendment, ...] = ()  # what was said after it was told, in that order
 
     @property
     def asked(self) -> bool:
         return self.origin != "told"
+
+    @property
+    def entry(self) -> Entry:
+        """What the record has of it; of a withdrawn one, what it had before."""
+        if self.state == "withdrawn":
+            known = [each.before for each in self.amendments if each.what == "withdraw"]
+            if known and known[-1] is not None:
+                return replace(known[-1], withdrawn=True)
+            return Entry(None, self.error, self.params, withdrawn=True)
+        own = (self.std, self.n, self.unseen)
+        return Entry(self.value, self.error, self.params, self.outcomes, *own)
+
+    def amended(self, entry: Entry, amendment: Amendment) -> "Trial":
+        """With what the record has of it after an amendment."""
+        amendments = (*self.amendments, amendment)
+        if amendment.what == "comment":
+            return replace(self, amendments=amendments)
+        planned = self.planned or (self.params if self.asked else None)
+        state: State = "failed" if entry.value is None else "complete"
+        if entry.withdrawn:
+            entry, state = Entry(None, None, entry.params), "withdrawn"
+        return replace(
+            self,
+            params=entry.params,
+            value=entry.value,
+            state=state,
+            error=entry.error if state == "failed" else None,
+            planned=None if planned == entry.params else planned,
+            outcomes=entry.outcomes,
+            std=entry.std,
+            n=entry.n,
+            unseen=entry.unseen,
+            amendments=amendments,
+        )
 
 
 @dataclass(frozen=True)
@@ -177,7 +214,12 @@ class Record:
     @property
     def busy(self) -> tuple[Trial, ...]:
         """Pending and failed: points that have no value and are not to be asked for again."""
-        return tuple(trial for trial in self.trials if trial.state != "complete")
+        return tuple(trial for trial in self.trials if trial.state in ("pending", "failed"))
+
+    @property
+    def counted(self) -> tuple[Trial, ...]:
+        """All but those that were withdrawn."""
+        return tuple(trial for trial in self.trials if trial.state != "withdrawn")
 
     def with_asked(self, designs: Sequence[Design], origin: Origin) -> "Record":
         numbered = enumerate(designs, start=len(self.trials))
@@ -214,6 +256,23 @@ class Record:
             (*self.told, number),
             (*self.best, None),
         )
+
+    def with_amended(self, trial: Trial) -> "Record":
+        """With another trial of that number; what was recommended after it was told is void.
+
+        One that was withdrawn is no longer among those that were told.
+        """
+        number = trial.number
+        trials = (*self.trials[:number], trial, *self.trials[number + 1 :])
+        before = self.trials[number]
+        if replace(trial, amendments=before.amendments) == before:
+            return replace(self, trials=trials)
+        first = self.told.index(number) if number in self.told else len(self.told)
+        told = [each for each in self.told if each != number or trial.state != "withdrawn"]
+        if trial.state != "withdrawn" and number not in told:
+            told.append(number)
+        best = (*self.best[:first], *(None,) * (len(told) - first))
+        return Record(trials, tuple(told), best)
 
     def with_best(self, best: Recommendation) -> "Record":
         """With what is recommended after the last told trial."""

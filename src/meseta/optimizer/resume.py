@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import get_args
 
 from meseta.boundary import EVERY, read_value, unknown
+from meseta.optimizer.amendment import Amendment, read_amendment
 from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.optimizer.precision import read_n, read_std
 from meseta.optimizer.record import Origin, Record, State, Trial
@@ -32,7 +33,7 @@ def read_record(
                 f"{len(read)} is due; number them anew"
             )
         read.append(_read_trial(trial, space, environments, possible, outcomes))
-    told = tuple(trial.number for trial in read if trial.state != "pending")
+    told = tuple(t.number for t in read if t.state not in ("pending", "withdrawn"))
     return Record(tuple(read), told, (None,) * len(told))
 
 
@@ -77,12 +78,23 @@ def _read_trial(
         read_std(trial.std, outcomes),
         read_n(trial.n),
         trial.unseen,
+        _read_amendments(trial),
     )
 
 
+def _read_amendments(trial: Trial) -> tuple[Amendment, ...]:
+    try:
+        return tuple(read_amendment(each) for each in trial.amendments)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"trial {trial.number}: {error}") from None
+
+
 def _read_others(trial: Trial, outcomes: Outcomes) -> dict[str, float]:
-    if trial.outcomes and trial.state == "pending":
-        raise ValueError(f"trial {trial.number} is pending but has outcomes; it has none yet")
+    if trial.outcomes and trial.state in ("pending", "withdrawn"):
+        raise ValueError(
+            f"trial {trial.number} is {trial.state} but has outcomes; only complete and failed "
+            "trials do"
+        )
     for name in trial.outcomes:
         if name not in outcomes.names:
             raise ValueError(f"trial {trial.number}: {unknown('outcome', name, outcomes.names)}")

@@ -11,6 +11,7 @@ from meseta.boundary import EVERY, SEEDS, read_count, read_number, read_possible
 from meseta.gp.fit import KernelName, Prior
 from meseta.measures import Measure, read_measure
 from meseta.measures.constraints import Constraint
+from meseta.optimizer.evaluation import GIVE_UP
 from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
 from meseta.optimizer.precision import Execution
 from meseta.space.allowed import Rules, check_rules
@@ -47,6 +48,7 @@ class Keywords(StepKeywords, total=False):
     possible: tuple[float, float]
     executed: Execution
     verify: int
+    give_up: int
 
 
 class OptimizerKeywords(Keywords, total=False):
@@ -128,6 +130,10 @@ class Settings:
     """After how many evaluations the recommended design is put to the test: it is evaluated itself,
     unless a design within 2 % of the ranges was. 0: never."""
 
+    give_up: int = GIVE_UP
+    """After how many evaluations, all of which failed, `meseta.maximize` and `meseta.minimize` give
+    up and say why; 0: never, where most designs are known to fail. Optimizers do not mind."""
+
     seed: int | None = 0
     """The seed of everything random; None: another one each time."""
 
@@ -167,6 +173,7 @@ class Settings:
             possible = self.possible if outcome == self.objective else EVERY
             constraint.check_possible(outcome, possible)
         self._keep("verify", read_count("verify", self.verify, least=0))
+        self._keep("give_up", read_count("give_up", self.give_up, least=0))
         if self.noise_variance is not None and self.noise_variance != VARIES:
             self._keep("noise_variance", _read_variance(self.noise_variance))
         if self.executed not in get_args(Execution):

@@ -9,7 +9,7 @@ from optuna.trial import FrozenTrial
 from meseta.optimizer.outcomes import VALUE
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
 from meseta.study.show import trial_data
-from meseta.study.spreadsheet import FAILED, STATE, TRIAL, Cells
+from meseta.study.spreadsheet import COMMENT, FAILED, STATE, TRIAL, Cells
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
 from meseta.study.toml.sentences import StudyError
 
@@ -35,6 +35,7 @@ class Export:
         names = [*self.file.parameters, *(n for n in found if n not in self.file.parameters)]
         told = dict.fromkeys(name for row in rows for name in row["outcomes"])
         others = list(dict.fromkeys((*self.file.outcomes.names, *told)))
+        remarks = any(row["amendments"] for row in rows)
         cells = [
             [
                 row["trial"],
@@ -43,10 +44,12 @@ class Export:
                 row["value"],
                 *map(row["outcomes"].get, others),
                 row["error"] if row["state"] == FAILED else None,
+                *(["; ".join(each["text"] for each in row["amendments"])] if remarks else []),
             ]
             for row in rows
         ]
-        return Cells([TRIAL, STATE, *names, VALUE, *others, FAILED], cells)
+        further = [COMMENT] if remarks else []
+        return Cells([TRIAL, STATE, *names, VALUE, *others, FAILED, *further], cells)
 
 
 def export(path: Path) -> Export:

@@ -20,6 +20,7 @@ class Column(NamedTuple):
     unit: str | None = None
     also: str | None = None  # another name of it
     ends: tuple[float, float] | None = None  # the range of its numbers
+    remarks: bool = False  # for people: whoever calls it otherwise makes no mistake
 
     @property
     def heading(self) -> str:
@@ -82,7 +83,7 @@ def find_columns(label: str, header: Sequence[str], known: Sequence[Column]) -> 
                 f"{label}: {taken.name!r} is given in {taken.unit!r}; the study file names no unit "
                 "for it, and the numbers are taken as they are"
             )
-    missing = [column for column in known if column.name not in places]
+    missing = [each for each in known if each.name not in places and not each.remarks]
     left = [text for _, text in sorted(strange)]
     _check_slips(label, left, missing, known)
     if left:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.integrations.optuna.attributes import EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import executed_of, outcomes_of, versions
 from meseta.space.parameter import Parameter
 from meseta.study.digits import FEWEST, is_same
 
@@ -35,9 +35,9 @@ class Identity(NamedTuple):
 def identity(trial: FrozenTrial, unknown: Sequence[str] = ()) -> Identity:
     """The identity of a finished trial; the parameters of `unknown` count if they are told."""
     planned = {name: value for name, value in trial.params.items() if name not in unknown}
-    executed, others = (trial.user_attrs.get(key) or {} for key in (EXECUTED, OUTCOMES))
     failed = trial.state != TrialState.COMPLETE
-    return Identity({**planned, **executed}, None if failed else trial.value, dict(others), failed)
+    value = None if failed else trial.value
+    return Identity({**planned, **executed_of(trial)}, value, outcomes_of(trial), failed)
 
 
 def is_same_experiment(
@@ -57,27 +57,53 @@ def is_same_experiment(
     )
 
 
+class _Version(NamedTuple):
+    """What a trial says, or said before it was put right."""
+
+    number: int
+    identity: Identity
+    present: bool
+
+
 class Experiments:
     """Experiments that are kept. A repeated one counts as often as it was done."""
 
-    def __init__(self, kept: Iterable[Identity], parameters: Mapping[str, Parameter]) -> None:
+    def __init__(
+        self,
+        trials: Iterable[FrozenTrial],
+        parameters: Mapping[str, Parameter],
+        unknown: Sequence[str] = (),
+    ) -> None:
         self._parameters = parameters
-        self._kept: dict[Hashable, list[Identity]] = defaultdict(list)
-        for each in kept:
-            self._kept[each.rough].append(each)
+        self._kept: dict[Hashable, list[_Version]] = defaultdict(list)
+        self._taken: set[int] = set()
+        for trial in trials:
+            for each in versions(trial):
+                own = identity(each, unknown)
+                self._kept[own.rough].append(_Version(trial.number, own, each is trial))
 
-    def without(self, several: Sequence[T], identity_of: Callable[[T], Identity]) -> list[T]:
-        """Those that are not kept; the same number is looked for before a rounded one."""
+    def without(
+        self, several: Sequence[T], identity_of: Callable[[T], Identity]
+    ) -> tuple[list[T], int]:
+        """Those that are not kept, and how many are kept as they were before a correction alone.
+
+        The same number is looked for before a rounded one, what holds now before what was.
+        """
         left = [(each, identity_of(each)) for each in several]
+        outdated = 0
         for is_found in (Identity.__eq__, self._is_rounded):
-            left = [(each, own) for each, own in left if not self._take(own, is_found)]
-        return [each for each, _ in left]
+            for present in (True, False):
+                num = len(left)
+                left = [(each, own) for each, own in left if not self._take(own, is_found, present)]
+                outdated += 0 if present else num - len(left)
+        return [each for each, _ in left], outdated
 
-    def _take(self, given: Identity, is_found: Callable[[Identity, Identity], bool]) -> bool:
-        candidates = self._kept[given.rough]
-        for place, kept in enumerate(candidates):
-            if is_found(kept, given):
-                del candidates[place]
+    def _take(
+        self, given: Identity, is_found: Callable[[Identity, Identity], bool], present: bool
+    ) -> bool:
+        for number, kept, holds in self._kept[given.rough]:
+            if number not in self._taken and holds == present and is_found(kept, given):
+                self._taken.add(number)
                 return True
         return False
 

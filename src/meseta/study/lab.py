@@ -1,4 +1,4 @@
-"""Experiments that people carry out: asked for, told, and imported from before."""
+"""Experiments that people carry out: asked for, and told."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -6,23 +6,35 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import FrozenTrial, TrialState, create_trial
+from optuna.trial import FrozenTrial, TrialState
 
-from meseta.boundary import EVERY, read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.boundary import EVERY, cut, read_value, unknown
+from meseta.integrations.optuna.attributes import (
+    COMMENT,
+    ERROR,
+    EXECUTED,
+    OUTCOMES,
+    amendments_of,
+    executed_of,
+    is_withdrawn,
+    outcomes_of,
+    versions,
+)
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Categorical, Value
 from meseta.study.decimals import notes_on, numeral
 from meseta.study.digits import is_same, readable
 from meseta.study.entries import read_text_number, read_values
-from meseta.study.identity import Experiments, identity, is_same_experiment
+from meseta.study.identity import identity, is_same_experiment
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
 from meseta.study.sampling import FileSampler
+from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
 from meseta.study.tables import Row, Table, read_table, study_columns
+from meseta.study.unusual import Said, unusual
 from meseta.study.workers.liveness import GRACE
 
 FAILURE = ("failed", "fail")  # in place of a value
@@ -35,7 +47,6 @@ NO_NUMBER = (
     "na",
     "n/a",
 )  # not taken for failures
-UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
 TOLD_AS_FAILED = "told as failed"
 
 
@@ -48,11 +59,17 @@ class Outcome:
     executed: dict[str, Value]
     error: str = ""
     others: dict[str, float] = field(default_factory=dict)  # further outcomes, by name
+    comment: str = ""
 
     @property
     def said(self) -> dict[str, Any]:
         """The attributes of its trial."""
-        return {EXECUTED: self.executed, ERROR: self.error, OUTCOMES: self.others}
+        return {
+            EXECUTED: self.executed,
+            ERROR: self.error,
+            OUTCOMES: self.others,
+            COMMENT: self.comment,
+        }
 
 
 class Outcomes(NamedTuple):
@@ -60,14 +77,7 @@ class Outcomes(NamedTuple):
 
     new: list[Outcome]
     known: int
-    notes: list[str]
-
-
-class History(NamedTuple):
-    """Finished trials of a file, how many rows of it are not finished, and notes."""
-
-    trials: list[FrozenTrial]
-    unfinished: int
+    outdated: int  # those of the known ones that were corrected or withdrawn since
     notes: list[str]
 
 
@@ -107,6 +117,7 @@ class Cells(NamedTuple):
     failed: str | None = None
     texts: Mapping[str, str] = {}  # values that were carried out, by name
     others: Mapping[str, str] = {}  # further outcomes, by name
+    comment: str = ""
 
 
 def read_words(ledger: Ledger, words: Sequence[str]) -> tuple[str | None, dict[str, str]]:
@@ -147,7 +158,7 @@ def notes_on_typed(ledger: Ledger, cells: Cells) -> list[str]:
 
 
 def read_outcomes(ledger: Ledger, path: Path, sheet: str | None = None) -> Outcomes:
-    """The outcomes in a table: columns trial and value, failed, and executed values by name.
+    """The outcomes in a table: columns trial and value, failed, comment, and executed values.
 
     Rows that were told before with the same outcome are left out, so that a file can be told again
     after an interruption.
@@ -157,7 +168,7 @@ def read_outcomes(ledger: Ledger, path: Path, sheet: str | None = None) -> Outco
     _check_outcomes(ledger, path, table)
     trials = ledger.trials
     new: list[Outcome] = []
-    known, seen = 0, set()
+    known, outdated, seen = 0, 0, set()
     for row in table.rows:
         try:
             outcome = _outcome_of(ledger, trials, row)
@@ -169,13 +180,14 @@ def read_outcomes(ledger: Ledger, path: Path, sheet: str | None = None) -> Outco
             told = told_already(trials, outcome.number)
             if told is None:
                 new.append(outcome)
-            elif _is_same(ledger, told, outcome):
+            elif any(_is_same(ledger, each, outcome) for each in versions(told)):
                 known += 1
+                outdated += is_withdrawn(told) or not _is_same(ledger, told, outcome)
             else:
                 raise ValueError(_told_sentence(trials, outcome.number, told))
         except ValueError as error:
             raise ValueError(f"{row.place}: {error}") from None
-    return Outcomes(new, known, table.notes)
+    return Outcomes(new, known, outdated, table.notes)
 
 
 def _check_outcomes(ledger: Ledger, path: Path, table: Table) -> None:
@@ -189,6 +201,17 @@ def _check_outcomes(ledger: Ledger, path: Path, table: Table) -> None:
                 f"{path} has no column {' or '.join(map(repr, one_of))}, but {there}; its first "
                 "line must name the columns"
             )
+
+
+def unusual_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
+    """What is unusual about outcomes that are not stored yet, a sentence each."""
+    return unusual(ledger, [_said(outcome) for outcome in outcomes])
+
+
+def _said(outcome: Outcome) -> Said:
+    own = {} if outcome.value is None else {VALUE: outcome.value}
+    values = {**own, **outcome.others}
+    return Said(f"trial {outcome.number}", outcome.number, values, outcome.executed)
 
 
 def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
@@ -233,121 +256,13 @@ def spoil(ledger: Ledger, number: int, why: str) -> None:
         raise ValueError(f"trial {number} was told by somebody else at this moment")
 
 
-def read_history(
-    ledger: Ledger, path: Path, value: str | None = None, sheet: str | None = None
-) -> History:
-    """Finished trials from a table with a column for each parameter and one for the value.
-
-    Points may lie outside of the ranges or off the steps: what was carried out is what counts. The
-    columns trial, state and failed, which `meseta status --csv` has, may be there; trials that are
-    not finished are left out. `value` is the column of the values; None: see `study_columns`.
-    """
-    column = ledger.file.outcomes.objective if value is None else value
-    if column in (*ledger.parameters, TRIAL, STATE, FAILED):
-        raise ValueError(f"the column of the values cannot be {column!r}; name another by --value")
-    usual = _usual(ledger)
-    found: list[FrozenTrial] = []
-    unfinished = 0
-    table = read_table(path, study_columns(ledger.file, ledger.parameters, value), sheet)
-    for row in table.rows:
-        try:
-            cells = row.cells
-            state = cells.get(STATE) or _state(cells, column)
-            if state not in ("complete", FAILED, *UNFINISHED):
-                known = ("complete", FAILED, *UNFINISHED)
-                raise ValueError(unknown("state", state, known))
-            if state in UNFINISHED:
-                unfinished += 1
-                continue
-            found.append(_historic(ledger, cells, column, state == FAILED, usual))
-        except ValueError as error:
-            raise ValueError(f"{row.place}: {error}") from None
-    return History(found, unfinished, table.notes)
-
-
-def _state(cells: Mapping[str, str], column: str) -> str:
-    """The state of a row that does not name it."""
-    failed = cells.get(FAILED) or cells.get(column, "").lower() in FAILURE
-    return FAILED if failed else "complete"
-
-
-def _historic(
-    ledger: Ledger, cells: Mapping[str, str], column: str, failed: bool, usual: Mapping[str, Value]
-) -> FrozenTrial:
-    given = cells.get(column, "")
-    if failed and given and given.lower() not in FAILURE:
-        raise ValueError(f"the trial is said to have failed, but has the value {given!r}")
-    needed = [name for name in ledger.parameters if not (failed and name in usual)]
-    for name in needed if failed else [*needed, column]:
-        if not cells.get(name):
-            raise ValueError(f"there is no {name!r}; it must have {[*ledger.parameters, column]}")
-    texts = {name: cells[name] for name in ledger.parameters if cells.get(name)}
-    executed = read_values(ledger.parameters, texts)
-    names = [name for name in ledger.file.outcomes.names if name != column]
-    others = _read_others({name: cells[name] for name in names if cells.get(name)}, "")
-    if failed:
-        return _finished(ledger, executed, None, usual, cells.get(FAILED, ""), others)
-    value = _read_told(repr(column), given, ledger.file.possible)
-    return _finished(ledger, executed, value, usual, "", others)
-
-
-def add_history(ledger: Ledger, trials: Sequence[FrozenTrial]) -> int:
-    """Add the trials that are not there yet; returns their number."""
-    observed = ledger.file.observed
-    finished = [each for each in ledger.trials if kind_of(each) in ("complete", FAILED)]
-    kept = Experiments((identity(each, observed) for each in finished), ledger.parameters)
-    new = kept.without(trials, lambda trial: identity(trial, observed))
-    ledger.study.add_trials(new)
-    return len(new)
-
-
-def _usual(ledger: Ledger) -> dict[str, Value]:
-    """The usual values of observed parameters, for failed trials that do not say."""
-    if not ledger.file.observed:
-        return {}
-    from meseta.space.environments import Environments
-    from meseta.space.named_noise import read_environment
-
-    variables = read_environment(ledger.file.noise(), ledger.space)
-    usual = Environments(ledger.space, variables).complete({})
-    return {name: usual[name] for name in ledger.file.observed}
-
-
-def _finished(
-    ledger: Ledger,
-    executed: dict[str, Value],
-    value: float | None,
-    usual: Mapping[str, Value],
-    error: str,
-    others: Mapping[str, float],
-) -> FrozenTrial:
-    nearest: dict[str, Any] = {
-        name: parameter.nearest(executed[name]) if name in executed else usual[name]
-        for name, parameter in ledger.parameters.items()
-    }
-    observed = ledger.file.observed
-    changed = {
-        name: value
-        for name, value in executed.items()
-        if name in observed or not is_same(nearest[name], value, ledger.parameters[name])
-    }
-    said = {EXECUTED: changed, ERROR: error, OUTCOMES: dict(others)}
-    return create_trial(
-        state=TrialState.FAIL if value is None else TrialState.COMPLETE,
-        value=value,
-        params=nearest,
-        distributions=ledger.distributions,
-        user_attrs={key: each for key, each in said.items() if each},
-    )
-
-
 def _read_outcome(
     ledger: Ledger,
     trials: Sequence[FrozenTrial],
     number: int,
     cells: Cells,
 ) -> Outcome:
-    trial, (value, failed, texts, others) = _asked_for(trials, number), cells
+    trial, (value, failed, texts, others, comment) = asked_for(trials, number), cells
     executed = read_values(ledger.parameters, texts)
     changed = {
         name: value
@@ -355,12 +270,12 @@ def _read_outcome(
         if not is_same(trial.params.get(name), value, ledger.parameters[name])
     }
     observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
-    read = _read_others(others, f" of trial {number}")
-    outcome = Outcome(number, None, {**changed, **observed}, "", read)
+    read = known_others(others, f" of trial {number}")
+    outcome = Outcome(number, None, {**changed, **observed}, "", read, cut(comment))
     if value is not None or others:
-        _check_constrained(ledger, others, number)
+        check_constrained(ledger, others, number)
     if read:
-        _check_observed(ledger, executed, number)
+        check_observed(ledger, executed, number)
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
@@ -369,27 +284,30 @@ def _read_outcome(
         objective = ledger.file.outcomes.objective
         what = "value" if objective == VALUE else repr(objective)
         raise ValueError(f"trial {number} has no {what}; give one, or say --failed REASON")
-    _check_observed(ledger, executed, number)
+    check_observed(ledger, executed, number)
     what, possible = f"the value of trial {number}", ledger.file.possible
-    return replace(outcome, value=_read_told(what, value, possible))
+    return replace(outcome, value=read_told(what, value, possible))
 
 
-def _read_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
+def known_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
+    """Further outcomes that people typed and that are known."""
+    read = read_others(texts, of)
+    return {name: each for name, each in read.items() if each is not None}
+
+
+def read_others(texts: Mapping[str, str], of: str) -> dict[str, float | None]:
     """Further outcomes that people typed; what failed is not known."""
     remedy = "say failed in its place if it is not known"
     return {
-        name: _read_told(f"{name!r}{of}", text, EVERY, remedy)
+        name: None if text.lower() in FAILURE else read_told(f"{name!r}{of}", text, EVERY, remedy)
         for name, text in texts.items()
-        if text.lower() not in FAILURE
     }
 
 
 NO_VALUE = "an experiment without a value has failed: say --failed REASON, in a file: failed"
 
 
-def _read_told(
-    what: str, text: str, possible: tuple[float, float], remedy: str = NO_VALUE
-) -> float:
+def read_told(what: str, text: str, possible: tuple[float, float], remedy: str = NO_VALUE) -> float:
     """A value that a person typed."""
     if text.lower().lstrip("+-\u2212") in NO_NUMBER:
         raise ValueError(f"{what} must be a finite number, got {text!r}; {remedy}")
@@ -406,15 +324,16 @@ def _outcome_of(ledger: Ledger, trials: Sequence[FrozenTrial], row: Row) -> Outc
         {name: cells[name] for name in names if cells.get(name)}
         for names in (ledger.parameters, outcomes.names)
     )
+    comment = cells.get(COMMENT_COLUMN, "")
     if value is None and failed is None and not others:
         return None  # not done yet
-    return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others))
+    return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others, comment))
 
 
 def check_running(ledger: Ledger, number: int) -> None:
     """Refuse a trial that is not pending."""
     trials = ledger.trials
-    trial = _asked_for(trials, number)
+    trial = asked_for(trials, number)
     if trial.state.is_finished():
         raise ValueError(_told_sentence(trials, number, trial))
 
@@ -430,7 +349,7 @@ def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | No
     return kept_instead(trials, number)
 
 
-def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
+def asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
     """The trial of that number; refused if there is none, or while a worker evaluates it."""
     if not 0 <= number < len(trials):
         raise ValueError(
@@ -448,17 +367,23 @@ def _asked_for(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial:
 
 def _told_sentence(trials: Sequence[FrozenTrial], number: int, told: FrozenTrial) -> str:
     where = "" if told.number == number else f", kept as trial {told.number}"
+    if is_withdrawn(told):
+        why = [each.why for each in amendments_of(told) if each.what == "withdraw"][-1]
+        return (
+            f"trial {number} was withdrawn ({why}); `meseta correct` lets it count again. "
+            f"{_pending(trials)}"
+        )
     if told.state != TrialState.COMPLETE:
         reason = told.user_attrs.get(ERROR)
         said = "does not count" if kind_of(told) == "void" else "failed"
         return f"trial {number} {said}{f' ({reason})' if reason else ''}{where}. {_pending(trials)}"
-    executed = told.user_attrs.get(EXECUTED) or {}
-    settings = ", ".join(f"{name} = {value}" for name, value in executed.items())
+    settings = ", ".join(f"{name} = {value}" for name, value in executed_of(told).items())
     carried_out = f", carried out with {settings}" if settings else ""
-    others = told.user_attrs.get(OUTCOMES) or {}
+    others = outcomes_of(told)
     carried_out += "".join(f", {name} = {value}" for name, value in others.items())
     return (
-        f"trial {number} already has the value {told.value}{carried_out}{where}. {_pending(trials)}"
+        f"trial {number} already has the value {told.value}{carried_out}{where}. "
+        f"{_pending(trials)} `meseta correct` puts a value right"
     )
 
 
@@ -481,7 +406,7 @@ def _is_same(ledger: Ledger, told: FrozenTrial, outcome: Outcome) -> bool:
     return is_same_experiment(kept, given, ledger.parameters)
 
 
-def _check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:
+def check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:
     """What has a constraint is told, or is said not to be known."""
     for name in ledger.file.needed:
         if name not in others:
@@ -491,7 +416,7 @@ def _check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -
             )
 
 
-def _check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:
+def check_observed(ledger: Ledger, executed: Mapping[str, Value], number: int) -> None:
     for name in ledger.file.observed:
         if name not in executed:
             raise ValueError(

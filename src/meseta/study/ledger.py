@@ -18,6 +18,7 @@ from optuna.trial import FrozenTrial
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.attributes import DESIGNS
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.database import (
@@ -35,7 +36,9 @@ from meseta.study.workers.liveness import with_silence
 if TYPE_CHECKING:
     from meseta.space.space import Space
 
-FORMAT, NEWEST = "meseta:format", 1  # an attribute of studies, and what it says today
+# An attribute of studies. 1: the trials say all. 2: amendments count, which older versions of
+# meseta do not know.
+FORMAT, OLDEST, NEWEST = "meseta:format", 1, 2
 
 
 class StorageError(RuntimeError):
@@ -87,6 +90,10 @@ class Ledger:
         study_id = storage.get_study_id_from_name(self.file.name)
         return storage.get_trial_id_from_study_id_trial_number(study_id, number)
 
+    def raise_format(self) -> None:
+        """Say that versions of meseta that do not know amendments would misread the study."""
+        _keep(self.study, {FORMAT: NEWEST})
+
     def mark(self, number: int, key: str, value: Any) -> None:
         """Set an attribute of a trial that is not finished."""
         self.database.storage.set_trial_user_attr(self.trial_id(number), key, value)
@@ -116,7 +123,7 @@ def open_ledger(
         study, database = kept_study(file, patience)
     _check_same(file, study, wanted)
     if not reading:
-        _keep(study, {FORMAT: NEWEST, PARAMETERS: as_attribute(wanted)})
+        _keep(study, {FORMAT: _format(study), PARAMETERS: as_attribute(wanted)})
         _keep(study, {DESIGNS: designs} if (designs := designs_of(parameters)) else {})
     return Ledger(file, study, database, parameters, wanted)
 
@@ -137,8 +144,8 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
 
 
 def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
-    """All trials; running ones have an attribute with the silence of their workers."""
-    return with_silence(study.get_trials(deepcopy=False), database.now)
+    """All trials, put right; running ones have an attribute with the silence of their workers."""
+    return with_silence(amended_trials(study), database.now)
 
 
 def _patient(
@@ -147,8 +154,12 @@ def _patient(
     return PatientDatabase(database, lambda: storage_failures(file), patience)
 
 
+def _format(study: optuna.Study) -> Any:
+    return study.user_attrs.get(FORMAT, OLDEST)
+
+
 def _check_format(file: StudyFile, study: optuna.Study) -> None:
-    kept = study.user_attrs.get(FORMAT, NEWEST)
+    kept = _format(study)
     if not isinstance(kept, int) or kept > NEWEST:
         raise StorageError(
             f"the study {file.name!r} in {_where(file)} was made by a newer version of meseta "

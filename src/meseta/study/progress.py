@@ -9,7 +9,7 @@ from typing import Any, Literal
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.optuna.attributes import ERROR, VOID, is_void
+from meseta.integrations.optuna.attributes import ERROR, VOID, is_void, is_withdrawn
 from meseta.optimizer.evaluation import DEATHS
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, INSTEAD_OF, SEEN
@@ -18,13 +18,16 @@ from meseta.study.workers.nearness import BESIDE, distance
 
 GONE = "its worker is gone"
 
-# "asked": a person carries it out. "void": it does not count.
-Kind = Literal["complete", "failed", "running", "asked", "abandoned", "waiting", "void"]
+# "asked": a person carries it out. "void": it does not count. "withdrawn": it does not count any
+# more.
+Kind = Literal[
+    "complete", "failed", "running", "asked", "abandoned", "waiting", "void", "withdrawn"
+]
 
 
 def kind_of(trial: FrozenTrial) -> Kind:
     if is_void(trial):
-        return "void"
+        return "withdrawn" if is_withdrawn(trial) else "void"
     match trial.state:
         case TrialState.COMPLETE:
             return "complete"
@@ -48,6 +51,7 @@ class Progress:
     abandoned: int
     waiting: int
     budget: int | None
+    withdrawn: int = 0
 
     @property
     def taken(self) -> int:
@@ -70,7 +74,13 @@ def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
         counts["abandoned"],
         counts["waiting"],
         budget,
+        counts["withdrawn"],
     )
+
+
+def gives_up(now: Progress, before: int, give_up: int) -> bool:
+    """Whether no trial has a value, and `give_up` of them failed since there were `before`."""
+    return 0 < give_up <= now.failed - before and not now.complete
 
 
 def failed_reasons(ledger: Ledger) -> list[tuple[str, int]]:
@@ -121,7 +131,7 @@ def void(ledger: Ledger, number: int, why: str) -> bool:
 def is_given_up(trial: FrozenTrial) -> bool:
     """Whether others ended the trial without an outcome, which may still come."""
     by_deaths = kind_of(trial) == "failed" and str(trial.user_attrs.get(ERROR)).startswith(GONE)
-    return is_void(trial) or by_deaths
+    return kind_of(trial) == "void" or by_deaths
 
 
 def kept_instead(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:

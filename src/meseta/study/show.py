@@ -13,7 +13,13 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import (
+    ERROR,
+    amendments_of,
+    executed_of,
+    outcomes_of,
+)
+from meseta.optimizer.amendment import Amendment
 from meseta.optimizer.record import Kept, Trial
 from meseta.study.headers import Column, headings
 from meseta.study.progress import Progress, kind_of
@@ -24,6 +30,7 @@ from meseta.study.toml.file import StudyFile
 
 WIDTH = 80  # columns of a file or a pipe
 LONGEST = 9  # letters of a number that is shown with all its digits
+MARK = "*"  # at trials of which something was said later
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
@@ -82,7 +89,7 @@ def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
     header = ["trial", "state", *(_headed(file, name) for name in names), "value", *others]
     cells = [
         [
-            row["trial"],
+            f"{row['trial']} {MARK}" if row["amendments"] else row["trial"],
             row["state"],
             *map(row["params"].get, names),
             row["value"],
@@ -130,33 +137,53 @@ def planned_data(planned: Sequence[Trial]) -> list[dict[str, Any]]:
 
 
 def trial_data(trials: Sequence[FrozenTrial], file: StudyFile) -> list[dict[str, Any]]:
-    """Every trial that counts, with the values that were carried out."""
+    """Every trial that counts, or did, with the values that were carried out."""
     return [
         {
             "trial": trial.number,
             "state": kind_of(trial),
             "params": _carried_out(trial, file),
             "value": trial.value if trial.state.is_finished() else None,
-            "outcomes": _outcomes(trial),
+            "outcomes": outcomes_of(trial),
             "error": trial.user_attrs.get(ERROR) or None,
+            "amendments": [amendment_data(each) for each in amendments_of(trial)],
         }
         for trial in trials
         if kind_of(trial) not in ("void", "abandoned") and trial.params
     ]
 
 
-def _outcomes(trial: FrozenTrial) -> dict[str, Any]:
-    said = trial.user_attrs.get(OUTCOMES, {})
-    return dict(said) if isinstance(said, Mapping) else {}
+def amendment_data(amendment: Amendment) -> dict[str, Any]:
+    """An amendment for programs."""
+    before = amendment.before
+    withdrawn = before is not None and amendment.what == "withdraw"
+    return {
+        "what": amendment.what,
+        "why": amendment.why,
+        "who": amendment.who or None,
+        "when": amendment.when or None,
+        "changes": [each._asdict() for each in amendment.changes],
+        **({"value": before.value} if withdrawn and before is not None else {}),
+        "text": str(amendment),
+    }
+
+
+def amendment_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What was said later of the trials in the rows of `trial_data`, a line each."""
+    return [
+        f"{MARK} trial {row['trial']}: {one_line(each['text'])}"
+        for row in rows
+        for each in row["amendments"]
+    ]
 
 
 def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
     """The values by name, in the order of the file, then others that the trial has."""
-    observed, executed = file.observed, trial.user_attrs.get(EXECUTED, {})
+    observed = file.observed
     order = [name for name in file.parameters if name in trial.params]
     order += [name for name in trial.params if name not in order]
     params = {name: trial.params[name] for name in order if name not in observed}
-    return {**params, **(executed if isinstance(executed, Mapping) else {})}
+    return {**params, **executed_of(trial)}
 
 
 def progress_line(file: StudyFile, now: Progress) -> str:
@@ -170,6 +197,7 @@ def progress_line(file: StudyFile, now: Progress) -> str:
             (now.running, "running"),
             (now.asked, "pending"),
             (now.abandoned, "whose worker is gone"),
+            (now.withdrawn, "withdrawn"),
         )
         if count
     ]
@@ -183,6 +211,7 @@ def progress_data(now: Progress) -> dict[str, int | None]:
         "running": now.running,
         "asked": now.asked,
         "abandoned": now.abandoned,
+        "withdrawn": now.withdrawn,
         "budget": now.budget,
         "left": now.left,
     }

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from meseta.optimizer.outcomes import VALUE
 from meseta.study.encodings import mended, read_text
 
-TRIAL, STATE, FAILED = "trial", "state", "failed"
+TRIAL, STATE, FAILED, COMMENT = "trial", "state", "failed", "comment"
 # Columns that a table may have besides the parameters, and whether they are numbers.
-COLUMNS = {TRIAL: False, STATE: False, VALUE: True, FAILED: False}
+COLUMNS = {TRIAL: False, STATE: False, VALUE: True, FAILED: False, COMMENT: False}
 SEPARATORS = "\t;,"
 # What spreadsheets take for a formula, behind any number of quotes.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n]")

@@ -9,7 +9,7 @@ from meseta.space.parameter import Categorical, Parameter
 from meseta.study.decimals import notes_on, styles
 from meseta.study.excel import EXCEL, OTHERS, read_sheet
 from meseta.study.headers import Column, find_columns, named
-from meseta.study.spreadsheet import COLUMNS, Cell, Line, Lines, Unreadable, read_lines
+from meseta.study.spreadsheet import COLUMNS, COMMENT, Cell, Line, Lines, Unreadable, read_lines
 
 if TYPE_CHECKING:
     from meseta.study.toml.file import StudyFile
@@ -50,7 +50,11 @@ def study_columns(
         if name != objective
     ]
     own = Column(objective, True, file.unit, also)
-    fixed = [Column(name, numbers) for name, numbers in COLUMNS.items() if name != VALUE]
+    fixed = [
+        Column(name, numbers, remarks=name == COMMENT)
+        for name, numbers in COLUMNS.items()
+        if name != VALUE
+    ]
     return [*settings, own, *others, *fixed]
 
 
@@ -79,7 +83,12 @@ def read_table(path: Path, known: Sequence[Column], sheet: str | None = None) ->
     rows = [(f"{place}{line.number}", _cells(place, header, line)) for line in lines[1:]]
     notes = [*notes, *more, *_nameless(path, header, rows)]
     taken = [(at, {name: cells[i] for name, i in places.items()}) for at, cells in rows]
-    filled = [(at, cells) for at, cells in taken if any(cell != "" for cell in cells.values())]
+    remarks = {column.name for column in known if column.remarks}
+    filled = [
+        (at, cells)
+        for at, cells in taken
+        if any(cell != "" for name, cell in cells.items() if name not in remarks)
+    ]
     if len(filled) < len(rows):
         left = len(rows) - len(filled)
         what = "row has" if left == 1 else "rows have"

@@ -1,6 +1,13 @@
 """The attributes by which a study says more than Optuna asks for."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from optuna.trial import FrozenTrial, TrialState
+
+from meseta.optimizer.amendment import Amendment
+from meseta.optimizer.outcomes import EXECUTED as EXECUTED_KEY
+from meseta.optimizer.outcomes import VALUE
 
 # A dict with the values that were carried out, by name, where they differ from the suggested ones.
 # The model learns from these.
@@ -15,6 +22,15 @@ DESIGNS = "meseta:designs"
 VOID = "meseta:void"
 # The reason why a trial failed, in a sentence.
 ERROR = "meseta:error"
+# A remark for people that came with the outcome.
+COMMENT = "meseta:comment"
+# Attributes of a study begin with this, then the number of a trial and an identity of their own: an
+# amendment each, since a finished trial cannot be changed, and nobody overwrites what others wrote.
+AMENDMENT = "meseta:amend:"
+# The amendments of a trial, and what it was before each of them. Readers of the trials compute
+# both, see `amended_trials`; they are never stored.
+AMENDED = "meseta:amended"
+EARLIER = "meseta:earlier"
 
 
 def is_void(trial: FrozenTrial) -> bool:
@@ -23,3 +39,53 @@ def is_void(trial: FrozenTrial) -> bool:
     A value counts, also of a trial that was given up while its worker was about to store it.
     """
     return VOID in trial.user_attrs and trial.state != TrialState.COMPLETE
+
+
+def amendments_of(trial: FrozenTrial) -> tuple[Amendment, ...]:
+    """What was said of a trial after it was told."""
+    return tuple(trial.user_attrs.get(AMENDED, ()))
+
+
+def earlier(trial: FrozenTrial) -> tuple[FrozenTrial, ...]:
+    """The trial as it was before each of its amendments."""
+    return tuple(trial.user_attrs.get(EARLIER, ()))
+
+
+def versions(trial: FrozenTrial) -> tuple[FrozenTrial, ...]:
+    """The trial as it ever counted, its present state last."""
+    return tuple(each for each in (*earlier(trial), trial) if not is_withdrawn(each))
+
+
+def is_withdrawn(trial: FrozenTrial) -> bool:
+    """Whether the trial was told, and does not count any more."""
+    return is_void(trial) and any(each.what == "withdraw" for each in amendments_of(trial))
+
+
+def outcomes_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The further outcomes that a trial has by the attribute OUTCOMES, without unknown ones."""
+    said = trial.user_attrs.get(OUTCOMES)
+    if not isinstance(said, Mapping):
+        return {}
+    return {str(name): each for name, each in said.items() if each is not None}
+
+
+def executed_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The values that were carried out by the attribute EXECUTED."""
+    said = trial.user_attrs.get(EXECUTED)
+    return {str(name): each for name, each in said.items()} if isinstance(said, Mapping) else {}
+
+
+def constraints_of(trial: FrozenTrial) -> dict[str, float]:
+    """The constraints that Optuna keeps for a trial, by name."""
+    stored: Any = getattr(trial, "constraints", None)
+    if not isinstance(stored, Mapping):  # before Optuna 5 they had no names
+        stored = dict(enumerate(trial.system_attrs.get("constraints") or ()))
+    return {_called(str(name), trial): stored[name] for name in stored}
+
+
+def _called(name: str, trial: FrozenTrial) -> str:
+    """The name of a constraint, longer where it is a number or that of something else."""
+    taken = (VALUE, EXECUTED_KEY, "state", "best_mean", "best_std", "best_sure", *trial.params)
+    if name.strip() and not name.isdecimal() and name not in taken and not name.startswith("best_"):
+        return name
+    return f"constraint {name}"

@@ -81,7 +81,9 @@ class RobustSampler(optuna.samplers.BaseSampler):
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
         """The parameters that all complete trials share, except those with a single value."""
-        shared = optuna.search_space.intersection_search_space(study.get_trials(deepcopy=False))
+        from meseta.integrations.optuna.amended import amended_trials
+
+        shared = optuna.search_space.intersection_search_space(amended_trials(study))
         return {name: each for name, each in shared.items() if not each.single()}
 
     def sample_relative(
@@ -94,6 +96,7 @@ class RobustSampler(optuna.samplers.BaseSampler):
         self, study: Study, numbers: Sequence[int], search_space: dict[str, BaseDistribution]
     ) -> list[dict[str, Any]]:
         """The designs of the trials with these numbers, which have begun: one reading, one fit."""
+        from meseta.integrations.optuna.amended import amended_trials
         from meseta.integrations.optuna.study_space import StudySpace, designs_of
         from meseta.integrations.optuna.study_trials import check_one_objective
 
@@ -101,7 +104,7 @@ class RobustSampler(optuna.samplers.BaseSampler):
         if all(each.single() for each in search_space.values()):
             return [{} for _ in numbers]
         with _LOCK:
-            trials = study.get_trials(deepcopy=False)
+            trials = amended_trials(study)
             space = StudySpace(search_space, designs_of(study))
             optimizer = self._resumed(study, trials, space, numbers)
             found = optimizer.ask(len(numbers))

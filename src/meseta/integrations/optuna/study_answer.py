@@ -9,6 +9,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import unknown
+from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.study_outcomes import unnamed, with_constraints
 from meseta.integrations.optuna.study_settings import observed, optimizer_of
 from meseta.integrations.optuna.study_space import StudySpace, designs_of, names_in
@@ -72,9 +73,9 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
     # one that failed or was pruned may have other outcomes
     finished = (TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)
     states = None if unfinished else finished
-    every = study.get_trials(deepcopy=False, states=states)
-    trials = [trial for trial in every if trial.state == TrialState.COMPLETE]
     check_one_objective(study)
+    every = amended_trials(study, states)
+    trials = [trial for trial in every if trial.state == TrialState.COMPLETE]
     if not trials:
         raise ValueError(
             f"the study {study.study_name!r} has no complete trial to go by; run it first"
@@ -131,7 +132,7 @@ def _check_names(said: list[str], what: str, trials: list[FrozenTrial]) -> None:
 
 def order_of(study: Study) -> tuple[str, ...]:
     """The names of the parameters as the trials have them; those of Optuna's space are sorted."""
-    trials = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    trials = amended_trials(study, (TrialState.COMPLETE,))
     return tuple(dict.fromkeys(name for trial in trials for name in trial.params))
 
 

@@ -7,14 +7,13 @@ limit.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from optuna.trial import FrozenTrial
 
 from meseta.boundary import read_value, shown
-from meseta.integrations.optuna.attributes import OUTCOMES
+from meseta.integrations.optuna.attributes import OUTCOMES, constraints_of
 from meseta.measures import AtMost
-from meseta.optimizer.outcomes import EXECUTED, VALUE, Outcomes
+from meseta.optimizer.outcomes import Outcomes
 from meseta.optimizer.settings import Settings
 
 LIMIT = AtMost(0.0)
@@ -32,22 +31,6 @@ def with_constraints(settings: Settings, trials: Sequence[FrozenTrial]) -> Setti
     if not stored:
         return settings
     return replace(settings, constraints={**settings.constraints, **stored})
-
-
-def constraints_of(trial: FrozenTrial) -> dict[str, float]:
-    """The constraints that Optuna keeps for a trial, by name."""
-    stored: Any = getattr(trial, "constraints", None)
-    if not isinstance(stored, Mapping):  # before Optuna 5 they had no names
-        stored = dict(enumerate(trial.system_attrs.get("constraints") or ()))
-    return {_called(str(name), trial): stored[name] for name in stored}
-
-
-def _called(name: str, trial: FrozenTrial) -> str:
-    """The name of a constraint, longer where it is a number or that of something else."""
-    taken = (VALUE, EXECUTED, "state", "best_mean", "best_std", "best_sure", *trial.params)
-    if name.strip() and not name.isdecimal() and name not in taken and not name.startswith("best_"):
-        return name
-    return f"constraint {name}"
 
 
 def unnamed(trials: Sequence[FrozenTrial], outcomes: Outcomes) -> list[str]:

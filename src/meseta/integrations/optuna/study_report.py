@@ -7,7 +7,8 @@ import optuna
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.integrations.optuna.attributes import ERROR, is_void
+from meseta.integrations.optuna.amended import amended_trials
+from meseta.integrations.optuna.attributes import ERROR, amendments_of, is_void, is_withdrawn
 from meseta.integrations.optuna.study_answer import modelled, order_of
 from meseta.integrations.optuna.study_trials import check_one_objective
 from meseta.optimizer.record import State, Trial
@@ -34,7 +35,7 @@ def study_report(
 ) -> Report:
     """Everything that the trials say; parameters in that order, where it is given."""
     check_one_objective(study)
-    trials = study.get_trials(deepcopy=False)
+    trials = amended_trials(study)
     if not any(trial.state == TrialState.COMPLETE for trial in trials):
         return _unfinished(study, settings, terms, trials, order)
     space, optimizer, notes, numbers = modelled(study, settings, unfinished=True)
@@ -43,7 +44,10 @@ def study_report(
     )
     made = report(subject, terms)
     remarks = tuple(Finding("note", "data", note) for note in notes)
-    return replace(made, search=replace(made.search, findings=(*made.search.findings, *remarks)))
+    withdrawn = [_trial(trial) for trial in trials if is_withdrawn(trial)]
+    every = sorted([*made.search.trials, *withdrawn], key=lambda trial: trial.number)
+    findings = (*made.search.findings, *remarks)
+    return replace(made, search=replace(made.search, trials=tuple(every), findings=findings))
 
 
 def _unfinished(
@@ -53,7 +57,7 @@ def _unfinished(
     trials: list[FrozenTrial],
     order: Sequence[str],
 ) -> Report:
-    shown = tuple(_trial(trial) for trial in trials if not is_void(trial))
+    shown = tuple(_trial(each) for each in trials if not is_void(each) or is_withdrawn(each))
     names = dict.fromkeys([*order, *(name for trial in trials for name in trial.params)])
     maximize = study.direction == optuna.study.StudyDirection.MAXIMIZE
     return nothing_yet(terms, maximize, settings.method, settings.kernel, tuple(names), shown)
@@ -65,7 +69,8 @@ def _trial(trial: FrozenTrial) -> Trial:
         trial.number,
         dict(trial.params),
         None,
-        STATES[trial.state],
+        "withdrawn" if is_withdrawn(trial) else STATES[trial.state],
         None,
-        None if error is None else str(error),
+        None if error is None or is_withdrawn(trial) else str(error),
+        amendments=amendments_of(trial),
     )

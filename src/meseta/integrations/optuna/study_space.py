@@ -12,6 +12,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 
+from meseta.integrations.optuna.amended import attributes_of
 from meseta.integrations.optuna.attributes import DESIGNS
 from meseta.noise import NoiseLaw
 from meseta.noise.scipy_law import read_law
@@ -79,8 +80,7 @@ class StudySpace:
 
 def designs_of(study: Study) -> Mapping[str, Any]:
     """The ranges of the designs that a study says, by the names of its parameters."""
-    # a HyperbandPruner shows samplers a study without attributes: there all trials are designs
-    designs = getattr(study, "user_attrs", {}).get(DESIGNS, {})
+    designs = attributes_of(study).get(DESIGNS, {})
     if not isinstance(designs, Mapping):
         raise TypeError(
             f"the attribute {DESIGNS!r} of the study must be a dict of ranges by name, such as "

@@ -8,7 +8,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import EVERY, read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, is_void
+from meseta.integrations.optuna.attributes import ERROR, EXECUTED, amendments_of, is_void
 from meseta.integrations.optuna.study_outcomes import read_others
 from meseta.integrations.optuna.study_space import StudySpace
 from meseta.optimizer.outcomes import ONE, Outcomes
@@ -87,6 +87,7 @@ def read_trials(
                 _error(trial) if state == "failed" else None,
                 planned=None if params == planned else planned,
                 outcomes=others,
+                amendments=amendments_of(trial),
             )
         )
     return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))

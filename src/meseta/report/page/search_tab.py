@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from meseta.optimizer.amendment import local_time
 from meseta.optimizer.record import Trial
 from meseta.report.page.axes import axes_of
 from meseta.report.page.chart import plot
@@ -35,6 +36,7 @@ def search_tab(report: Report) -> Markup:
         None if search.fit is None else _fit(search.fit, terms),
         _deviations(search.deviations, terms) if search.deviations else None,
         _trials(report),
+        _amendments(search.trials),
     )
 
 
@@ -193,7 +195,7 @@ def _table(report: Report, trials: Sequence[Trial]) -> Markup:
     head += ["Chosen by"] if known else []
     rows: list[list[Child]] = [
         [
-            str(each.number),
+            f"{each.number} *" if each.amendments else str(each.number),
             *(_executed(each, name) for name in report.parameters),
             "" if each.value is None else plain(each.value, 6),
             each.state if each.error is None else together(each.state, remark(each.error)),
@@ -202,6 +204,22 @@ def _table(report: Report, trials: Sequence[Trial]) -> Markup:
         for each in trials
     ]
     return table("Every trial", head, rows, wide=True)
+
+
+def _amendments(trials: Sequence[Trial]) -> Markup | None:
+    """What was said of trials after they were told."""
+    rows = [
+        (str(each.number), said.in_words(), said.why, said.who, local_time(said.when))
+        for each in trials
+        for said in each.amendments
+    ]
+    if not rows:
+        return None
+    head = ("Trial", "Change", "Reason or remark", "By", "When")
+    caption = "What was said of trials after they were told"
+    return element(
+        "section", element("h3", "Corrections and comments"), table(caption, head, rows, wide=True)
+    )
 
 
 def _executed(each: Trial, name: str) -> Child:

@@ -33,18 +33,19 @@ def trials(
         terms = view.terms if terms is None else terms
         slices = view.landscape.slices if view.landscape else ()
         return trials(view.search, terms, axes=[*axes, *[each.axis for each in slices]])
-    if not view.trials:
+    shown = tuple(each for each in view.trials if each.state != "withdrawn")
+    if not shown:
         raise ValueError("there is no trial to draw yet")
     terms = UNNAMED if terms is None else terms
     # if two axes have the same name, the first counts
     known = {axis.name: axis for axis in reversed([*axes])}
-    names = list(view.trials[0].params)
+    names = list(shown[0].params)
     sheet, panels = new_grid(len(names), of_value(terms))
-    numbers = Normalize(0, max(1, *(each.number for each in view.trials)))
+    numbers = Normalize(0, max(1, *(each.number for each in shown)))
     marks: dict[str, Artist] = {}
     for ax, name in zip(panels, names, strict=True):
-        axis = known.get(name) or _axis(name, view.trials)
-        marks |= _draw_values(ax, axis, view.trials, numbers)
+        axis = known.get(name) or _axis(name, shown)
+        marks |= _draw_values(ax, axis, shown, numbers)
         set_x(ax, axis, terms)
     draw_colour_bar(sheet, panels, numbers, "trial")
     if marks:

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from meseta.boundary import SEEDS, read_possible, shown
+from meseta.optimizer.evaluation import GIVE_UP
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
 from meseta.study.toml.sentences import not_among
@@ -71,6 +72,7 @@ class SettingsKeys(Table):
     allowed: Annotated[Texts, BeforeValidator(_allowed)] | None = None
     possible: Annotated[Any, BeforeValidator(_possible)] = None
     verify: int | None = Field(default=None, ge=0)
+    give_up: int = Field(default=GIVE_UP, ge=0)
     noise_variance: float | None = Field(default=None, ge=0)
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)

@@ -17,6 +17,7 @@ from meseta.study.database import PATIENCE
 from meseta.study.ledger import Ledger, StorageError
 from meseta.study.progress import (
     Progress,
+    gives_up,
     keep_instead,
     kept_instead,
     progress,
@@ -46,9 +47,13 @@ def work(
     *,
     trials: int | None = None,
     parent: int | None = None,
+    failed: int | None = None,
     watch: Watch = lambda _: None,
 ) -> int:
     """Evaluate trials until the budget is used up; returns the number of evaluated trials.
+
+    Where no trial has a value, and as many have failed as the file says by `give_up`, the rest of
+    the budget is not spent. Every call tries as many again.
 
     The worker waits for the trials of others at the end: if one of these workers is killed, its
     trial begins anew. It also waits for a database that is away.
@@ -56,6 +61,7 @@ def work(
     Args:
         trials: The largest number of trials to evaluate; None: no limit but the budget.
         parent: The process that we work for. We end with it, after the current trial.
+        failed: The number of trials that had failed before; None: those that have by now.
         watch: Called with the progress of the study before each trial, and at the end.
     """
     file = ledger.file
@@ -65,11 +71,14 @@ def work(
     ledger.study.sampler = FileSampler(ledger)
     ledger.database.patience = PATIENCE
     done = 0
+    before = progress(ledger.trials, file.budget).failed if failed is None else failed
     try:
         while (trials is None or done < trials) and parent in (None, os.getppid()):
             release_abandoned(ledger)
             now = progress(ledger.trials, file.budget)
             watch(now)
+            if gives_up(now, before, file.chosen.give_up):
+                break
             if now.left != 0:
                 done += _one(ledger, evaluate)
             elif now.running:
@@ -214,8 +223,8 @@ def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[
             others.append(f"{name}=failed")
     if value is None:
         reason = str(attributes.get(ERROR, "unknown")).splitlines()[0]
-        return shlex.join([*words, *others, "--failed", cut(reason, 200)])
-    return shlex.join([*words, repr(value), *others])
+        return shlex.join([*words, *others, "--failed", cut(reason, 200), "--yes"])
+    return shlex.join([*words, repr(value), *others, "--yes"])
 
 
 def _tell(

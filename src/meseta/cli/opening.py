@@ -1,0 +1,84 @@
+"""A study as commands open it, what they are told of a trial, and what they say at the end."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meseta.cli.endings import failures, wrong_use
+from meseta.cli.printing import echo, print_json
+
+if TYPE_CHECKING:
+    from meseta.study.ledger import Ledger
+
+StudyPath = Annotated[Path, typer.Argument(metavar="STUDY.toml", help="The study file.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[VALUE|NAME=VALUE]...",
+        help="The measured value; or several outcomes, such as strength=0.82 stress=231.",
+    ),
+]
+
+
+def opened(
+    path: Path,
+    *,
+    begin: bool = False,
+    reading: bool = False,
+    objective: bool = False,
+    patient: bool = False,
+    model: bool = True,
+) -> "Ledger":
+    """The study in the file, checked before anything is touched.
+
+    Commands that need no `model` check neither noise nor method, which takes torch and seconds.
+    """
+    with wrong_use():
+        from meseta.study.toml.file import read_study
+
+        file = read_study(path)
+        if objective and file.objective is None:
+            raise ValueError(
+                f"{path} has no [objective], so its trials are carried out by hand: "
+                f"`meseta ask {path}` says what to do next"
+            )
+        from meseta.study.toml.check import check, check_parameters
+
+        (check if model else check_parameters)(file)
+        if objective:
+            from meseta.study.workers.objective import check_objective
+
+            check_objective(file)
+    with failures():
+        from meseta.study.database import PATIENCE
+        from meseta.study.ledger import open_ledger
+
+        patience = PATIENCE if patient else 0.0
+        return open_ledger(file, begin=begin, reading=reading, patience=patience)
+
+
+def told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:
+    from meseta.study import show
+    from meseta.study.progress import progress
+
+    now = progress(ledger.trials, ledger.file.budget)
+    if as_json:
+        print_json({"stored": count, "known": known, **show.progress_data(now)})
+    else:
+        stored = f"{count} stored" if count != 1 else "stored"
+        echo(f"{stored}; {show.progress_line(ledger.file, now)}")
+
+
+def assignments(option: str, texts: list[str] | None) -> dict[str, str]:
+    """The values by name of an option that is given as NAME=VALUE, as often as needed."""
+    found: dict[str, str] = {}
+    for text in texts or ():
+        name, sign, value = (part.strip() for part in text.partition("="))
+        if not sign:
+            raise ValueError(f"{option} takes NAME=VALUE, got {text!r}")
+        if name in found:
+            raise ValueError(f"{option} has {name!r} twice; give it once")
+        found[name] = value
+    return found

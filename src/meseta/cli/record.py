@@ -1,0 +1,101 @@
+"""The commands that put the record of a study right: `meseta correct`, `withdraw`, `comment`."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from meseta.cli.asking import Yes, check_meant
+from meseta.cli.endings import failures, wrong_use
+from meseta.cli.negatives import NumbersCommand
+from meseta.cli.opening import Json, StudyPath, Words, assignments, opened
+from meseta.cli.printing import echo, print_json
+from meseta.study.terminal import say
+
+if TYPE_CHECKING:
+    from meseta.study.amending import Amended
+    from meseta.study.ledger import Ledger
+
+Number = Annotated[int, typer.Argument(metavar="TRIAL", help="The number of the trial.")]
+Why = Annotated[
+    str, typer.Option("--why", metavar="TEXT", help="The reason, for those who read it later.")
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands, in the order people need them."""
+    for function in (correct, withdraw, comment):
+        app.command(cls=NumbersCommand)(function)
+
+
+def correct(
+    path: StudyPath,
+    trial: Number,
+    why: Why,
+    values: Words = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A value that was carried out in fact."),
+    ] = None,
+    failed: Annotated[
+        str | None, typer.Option(metavar="REASON", help="The experiment failed in fact.")
+    ] = None,
+    yes: Yes = False,
+    as_json: Json = False,
+) -> None:
+    """Put right what was told of a trial, or add an outcome that is missing.
+
+    What was told before stays on record, with who changed it, when and why. A trial that was
+    withdrawn counts again.
+    """
+    ledger = opened(path, model=False)
+    with wrong_use():
+        from meseta.study import amending, lab
+
+        texts = assignments("--set", settings)
+        value, others = lab.read_words(ledger, values or ())
+        cells = lab.Cells(value, failed, texts, others)
+        amended = amending.read_correction(ledger, trial, cells, why)
+        for note in lab.notes_on_typed(ledger, cells):
+            say(note)
+        check_meant(amending.unusual_correction(ledger, amended), yes, as_json)
+    _store(ledger, amended, as_json)
+
+
+def withdraw(path: StudyPath, trial: Number, why: Why, as_json: Json = False) -> None:
+    """Let a trial that was told count no more; its design may be asked for again."""
+    ledger = opened(path, model=False)
+    with wrong_use():
+        from meseta.study import amending
+
+        amended = amending.read_withdrawal(ledger, trial, why)
+    _store(ledger, amended, as_json)
+
+
+def comment(
+    path: StudyPath,
+    trial: Number,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The remark.")],
+    as_json: Json = False,
+) -> None:
+    """Add a remark to a trial, for people."""
+    ledger = opened(path, model=False)
+    with wrong_use():
+        from meseta.study import amending
+
+        amended = amending.read_comment(ledger, trial, text)
+    _store(ledger, amended, as_json)
+
+
+def _store(ledger: "Ledger", amended: "Amended", as_json: bool) -> None:
+    with failures():
+        from meseta.study import amending, show
+        from meseta.study.progress import progress
+
+        stored = amending.store(ledger, amended)
+        now = progress(ledger.trials, ledger.file.budget)
+    if as_json:
+        said = show.amendment_data(stored)
+        print_json({"trial": amended.trial.number, "amendment": said, **show.progress_data(now)})
+    else:
+        echo(f"trial {amended.trial.number}: {stored}")
+        echo(show.progress_line(ledger.file, now))

@@ -1,0 +1,170 @@
+"""Put the record of a study right: corrections, withdrawals and comments."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import uuid4
+
+from optuna.distributions import CategoricalDistribution
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from meseta.boundary import cut, read_count, read_number, read_value, unknown
+from meseta.integrations.optuna.amended import amended_trials, as_attribute, entry_of
+from meseta.integrations.optuna.attributes import (
+    AMENDMENT,
+    amendments_of,
+    earlier,
+    is_void,
+    is_withdrawn,
+)
+from meseta.optimizer.amendment import (
+    UNCHANGED,
+    Amendment,
+    Entry,
+    applied,
+    check_amendment,
+    read_who,
+    read_words,
+)
+from meseta.optimizer.outcomes import VALUE
+
+
+def correct(
+    study: Study,
+    number: int,
+    value: object = UNCHANGED,
+    *,
+    why: str,
+    params: Mapping[str, Any] | None = None,
+    error: str | None = None,
+    who: str | None = None,
+) -> Amendment:
+    """Put right what a finished trial says: `RobustSampler`, `recommend` and `report` follow.
+
+    Optuna's own trial stays as it is, as do plots of its own. The correction is kept as an
+    attribute of the study. A trial that was withdrawn counts again.
+
+    Args:
+        study: An Optuna study.
+        number: The trial.
+        value: The value in fact; None: the trial failed. A dict: those of the outcomes that change,
+            {"stress": 231.0}, where "value" is what is optimised, and None stands for what is not
+            known. Left out: as it is.
+        why: For those who read the record later.
+        params: What was carried out in fact; only those that change.
+        error: Why it failed in fact; None: as `why` says.
+        who: None: the name of the user.
+    """
+    trial = _finished(study, number)
+    outcomes = _read_outcomes(value)
+    failed = VALUE in outcomes and outcomes[VALUE] is None
+    new = outcomes.pop(VALUE, None)
+    if error is not None and not failed:
+        raise ValueError(f"error={error!r} is for trials that failed: pass None as the value")
+    reason = read_words("why", why)
+    amendment = Amendment(
+        "correct",
+        reason,
+        read_who(who),
+        value=new,
+        error=(reason if error is None else cut(str(error))) if failed else None,
+        params=_read_params(trial, params or {}),
+        outcomes=outcomes,
+    )
+    return store(study, trial, amendment)
+
+
+def withdraw(study: Study, number: int, *, why: str, who: str | None = None) -> Amendment:
+    """Let a finished trial count no more; its design may be suggested again.
+
+    Args:
+        study: An Optuna study.
+        number: The trial.
+        why: For those who read the record later.
+        who: None: the name of the user.
+    """
+    trial = _finished(study, number)
+    return store(study, trial, Amendment("withdraw", read_words("why", why), read_who(who)))
+
+
+def comment(study: Study, number: int, text: str, *, who: str | None = None) -> Amendment:
+    """Add a remark for people to a trial, also to one that runs.
+
+    Args:
+        study: An Optuna study.
+        number: The trial.
+        text: The remark.
+        who: None: the name of the user.
+    """
+    trial = _counted(study, number)
+    return store(study, trial, Amendment("comment", read_words("text", text), read_who(who)))
+
+
+def store(study: Study, trial: FrozenTrial, amendment: Amendment) -> Amendment:
+    """Store an amendment of a trial of `amended_trials`, and return it with what was before."""
+    entry = present_entry(trial)
+    check_amendment(trial.number, entry, amendment)
+    key = f"{AMENDMENT}{trial.number}:{uuid4().hex}"
+    order = len(amendments_of(trial))
+    study.set_user_attr(key, as_attribute(trial.number, order, amendment))
+    return applied(entry, [amendment])[0][1]
+
+
+def present_entry(trial: FrozenTrial) -> Entry:
+    """What the record has of a trial of `amended_trials`."""
+    first, known = (earlier(trial) or (trial,))[0], amendments_of(trial)
+    if not trial.state.is_finished():
+        return Entry(None)
+    steps = applied(entry_of(first), known)
+    return steps[-1][0] if steps else entry_of(first)
+
+
+def _counted(study: Study, number: object) -> FrozenTrial:
+    """The trial of that number; refused if there is none, or if it was given up."""
+    trials, wanted = amended_trials(study), read_count("number", number, least=0)
+    trial = next((each for each in trials if each.number == wanted), None)
+    if trial is None:
+        raise ValueError(f"there is no trial {number}; there are {len(trials)}, counted from 0")
+    if is_void(trial) and not is_withdrawn(trial):
+        raise ValueError(f"trial {number} was given up, and does not count")
+    return trial
+
+
+def _finished(study: Study, number: object) -> FrozenTrial:
+    if len(study.directions) != 1:
+        raise ValueError(f"one objective is supported, but the study has {len(study.directions)}")
+    trial = _counted(study, number)
+    if not trial.state.is_finished():
+        raise ValueError(
+            f"trial {number} is not finished, so that there is nothing to put right; tell its "
+            "value instead"
+        )
+    return trial
+
+
+def _read_outcomes(value: object) -> dict[str, float | None]:
+    """The outcomes that change by name; that of what is optimised is VALUE."""
+    if value is UNCHANGED:
+        return {}
+    said = value if isinstance(value, Mapping) else {VALUE: value}
+    remedy = "pass None if it is not known"
+    return {
+        str(name): None if each is None else read_value(each, repr(name), remedy)
+        for name, each in said.items()
+    }
+
+
+def _read_params(trial: FrozenTrial, params: Mapping[str, Any]) -> dict[str, Any]:
+    read: dict[str, Any] = {}
+    for name, value in params.items():
+        if name not in trial.params:
+            raise ValueError(unknown("parameter", name, trial.params))
+        distribution = trial.distributions[name]
+        if isinstance(distribution, CategoricalDistribution):
+            if value not in distribution.choices:
+                raise ValueError(f"{name!r}: {unknown('choice', value, distribution.choices)}")
+            read[name] = value
+        else:
+            number = read_number(repr(name), value)
+            read[name] = int(number) if number.is_integer() and isinstance(value, int) else number
+    return read
