@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import meseta
 from meseta import AtMost, Categorical, Environment, Int, Normal, Optimizer, Substitution, Uniform
+from meseta.report.views.report import report
+from meseta.report.views.wording import read_terms
 
 
 def f(x):
@@ -197,7 +199,7 @@ LAWS = {
     default=st.sampled_from(["known", "unseen"]),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=4)
+@settings(max_examples=3)
 def test_everything_may_be_combined(law, edge, measure, constrained, variance, default, seed):
     random = np.random.default_rng(seed)
     space = {"x": (0.0, 1.0), "y": (0.0, 2.0), "k": Int(1, 3), "c": Categorical(("a", "b"))}
@@ -251,3 +253,16 @@ def test_the_report_of_unseen_experiments(tmp_path):
         progress=False,
     )
     assert result.report(tmp_path / "report.html").exists()
+
+
+def test_reports_say_what_is_known_about_the_values():
+    optimizer = line(noise_variance="varies", kernel="se", num_initial=3)
+    random = np.random.default_rng(1)
+    for x in np.repeat(np.linspace(0, 1, 5), 3):
+        optimizer.tell({"x": float(x)}, f({"x": x}) + (0.02 + 0.6 * x) * random.normal())
+    optimizer.tell({"x": 0.4}, 1.0, executed="unseen")
+    said = " ".join(
+        finding.text for finding in report(optimizer, read_terms({}, ["x"])).search.findings
+    )
+    assert "the noise of f varies: its standard deviation is" in said
+    assert "1 of the 16 values are of experiments that the noise perturbed unseen" in said

@@ -21,6 +21,27 @@ Words = Annotated[
     ),
 ]
 
+Stds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--std",
+        metavar="[NAME=]VALUE",
+        help="The standard deviation of one measurement; of other outcomes by their names.",
+    ),
+]
+Repeats = Annotated[
+    str | None,
+    typer.Option("--n", metavar="N", help="The number of measurements whose mean this is."),
+]
+Executed = Annotated[
+    str | None,
+    typer.Option(
+        "--executed",
+        metavar="unseen|known",
+        help="unseen: the noise acted on it, and nobody saw how; none: as in the file.",
+    ),
+]
+
 
 def opened(
     path: Path,

@@ -7,7 +7,7 @@ import typer
 from meseta.cli.asking import Yes, at_a_terminal, check_meant, confirm
 from meseta.cli.endings import WRONG_USE, failures, stop, wrong_use
 from meseta.cli.negatives import NumbersCommand
-from meseta.cli.opening import Json, StudyPath, Words, assignments, opened
+from meseta.cli.opening import Executed, Json, Repeats, Stds, StudyPath, Words, assignments, opened
 from meseta.cli.printing import echo, print_json
 from meseta.study.terminal import say
 
@@ -39,6 +39,9 @@ def correct(
     failed: Annotated[
         str | None, typer.Option(metavar="REASON", help="The experiment failed in fact.")
     ] = None,
+    std: Stds = None,
+    n: Repeats = None,
+    executed: Executed = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -50,10 +53,11 @@ def correct(
     ledger = opened(path, model=False)
     with wrong_use():
         from meseta.study import amending, lab
+        from meseta.study.quality import texts_of
 
         texts = assignments("--set", settings)
         value, others = lab.read_words(ledger, values or ())
-        cells = lab.Cells(value, failed, texts, others)
+        cells = lab.Cells(value, failed, texts, others, "", texts_of(std or (), n, executed))
         amended = amending.read_correction(ledger, trial, cells, why)
         for note in lab.notes_on_typed(ledger, cells):
             say(note)

@@ -24,7 +24,17 @@ from meseta.cli.endings import (
     wrong_use,
 )
 from meseta.cli.negatives import NumbersCommand
-from meseta.cli.opening import Json, StudyPath, Words, assignments, opened, told
+from meseta.cli.opening import (
+    Executed,
+    Json,
+    Repeats,
+    Stds,
+    StudyPath,
+    Words,
+    assignments,
+    opened,
+    told,
+)
 from meseta.cli.printing import counted, echo, print_csv, print_json
 from meseta.study.terminal import say
 
@@ -277,6 +287,9 @@ def tell(
         ),
     ] = None,
     sheet: Sheet = None,
+    std: Stds = None,
+    n: Repeats = None,
+    executed: Executed = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -287,13 +300,17 @@ def tell(
     ledger = opened(path, model=False)
     with failures(), wrong_use():
         from meseta.study import lab
+        from meseta.study.quality import texts_of
 
         if (table is None) == (trial is None):
             raise ValueError("tell one trial by its number and value, or many with --table FILE")
+        quality = texts_of(std or (), n, executed)
+        if table is not None and quality:
+            raise ValueError("--std, --n and --executed are columns of the table: std, n, executed")
         if table is None and sheet is not None:
             raise ValueError("--sheet goes with --table FILE.xlsx")
         if spoilt is not None:
-            if trial is None or values or failed is not None or settings:
+            if trial is None or values or failed is not None or settings or quality:
                 raise ValueError("--spoilt goes with the number of a trial, and nothing else")
             lab.check_running(ledger, trial)
             with failures():
@@ -306,7 +323,7 @@ def tell(
             assert trial is not None
             texts = assignments("--set", settings)
             value, others = lab.read_words(ledger, values or ())
-            cells = lab.Cells(value, failed, texts, others)
+            cells = lab.Cells(value, failed, texts, others, "", quality)
             outcomes, known, outdated = [lab.read_outcome(ledger, trial, cells)], 0, 0
             read = lab.notes_on_typed(ledger, cells)
         for note in read:

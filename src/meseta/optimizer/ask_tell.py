@@ -78,7 +78,7 @@ from meseta.optimizer.settings import (
     Settings,
     read_settings,
 )
-from meseta.optimizer.suggest import SuggestInfo, stream_of, suggest
+from meseta.optimizer.suggest import SuggestInfo, repeated, stream_of, suggest
 from meseta.space.environments import Environments
 from meseta.space.initial import read_initial, spread_points
 from meseta.space.named_noise import (
@@ -639,6 +639,8 @@ class Optimizer:
         x, prepared, maximize = suggest(
             fitted.core, cube, prepare, stream, pending, held, self.space.experiments
         )
+        if self.settings.noise_variance == VARIES:
+            x = repeated(prepared, x, self._points(self._record.complete), held)
         recorded = prepared.info.raw(fitted.posterior.units)
         error = fitted.core.kernel.error
         self.info = SuggestInfo(fitted.info, prepared, recorded, error, maximize)

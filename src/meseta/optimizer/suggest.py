@@ -1,5 +1,6 @@
 """One pure iteration in the unit cube: a posterior in, the next point out."""
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,8 @@ from meseta.acquisition.prepared import Info, Prepare, Prepared
 from meseta.gp.fit import FitInfo
 from meseta.gp.joint import JointPosterior
 from meseta.space.domain import Domain, Held
+
+AS_GOOD = math.log(0.95)  # a repeat that gains this share of the most is as good
 
 
 class SuggestInfo(NamedTuple):
@@ -81,6 +84,23 @@ def maximize_prepared(
         posterior.kernel.kernel.lengthscale,
     )
     return x if held is None else held.put(x), info
+
+
+@torch.no_grad()
+def repeated(
+    prepared: Prepared,
+    x: Float[Tensor, " d"],
+    known: Float[Tensor, "n d"],
+    held: Held | None = None,
+) -> Float[Tensor, " d"]:
+    """One of the known points in place of x, if it is worth about as much: that is a repeat.
+
+    Acquisition functions are logarithms; those that are not ask for repeats by chance only.
+    """
+    known = known.unique(dim=0) if held is None else held.put(known).unique(dim=0)
+    values = prepared.value(known)
+    best = int(values.argmax())
+    return known[best] if values[best] >= prepared.value(x[None])[0] + AS_GOOD else x
 
 
 def stream_of(seed: int, number: int) -> int:

@@ -1,7 +1,7 @@
 """What a person says of a trial that was told before: corrections, withdrawals and comments."""
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from optuna.trial import FrozenTrial
 
@@ -9,7 +9,8 @@ from meseta.integrations.optuna import amend
 from meseta.integrations.optuna.amend import present_entry
 from meseta.integrations.optuna.attributes import VOID, executed_of
 from meseta.optimizer.amendment import Amendment, check_amendment, read_words
-from meseta.optimizer.outcomes import VALUE
+from meseta.optimizer.outcomes import EXECUTED, VALUE
+from meseta.optimizer.precision import COUNT
 from meseta.study.entries import read_values
 from meseta.study.lab import (
     FAILURE,
@@ -22,6 +23,7 @@ from meseta.study.lab import (
 )
 from meseta.study.ledger import Ledger, raise_format
 from meseta.study.progress import kept_instead, kind_of
+from meseta.study.quality import read_quality
 from meseta.study.unusual import Said, unusual
 
 
@@ -35,7 +37,7 @@ class Amended(NamedTuple):
 def read_correction(ledger: Ledger, number: int, cells: Cells, why: str) -> Amended:
     """What changes of a trial that was told; nothing is stored."""
     trial = _told(ledger, number)
-    value, failed, texts, others, _ = cells
+    value, failed, texts, others, _, quality = cells
     fails = failed is not None or (value or "").lower() in FAILURE
     if fails and value is not None and value.lower() not in FAILURE:
         raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
@@ -48,6 +50,7 @@ def read_correction(ledger: Ledger, number: int, cells: Cells, why: str) -> Amen
         error=(failed or reason) if fails else None,
         params=read_values(ledger.parameters, texts),
         outcomes=read_others(others, f" of trial {number}"),
+        **_read_quality(ledger, quality),
     )
     entry = present_entry(trial)
     check_amendment(number, entry, amendment)
@@ -57,6 +60,15 @@ def read_correction(ledger: Ledger, number: int, cells: Cells, why: str) -> Amen
         check_constrained(ledger, others, number)
         check_observed(ledger, {**executed_of(trial), **amendment.params}, number)
     return Amended(trial, amendment)
+
+
+def _read_quality(ledger: Ledger, texts: Mapping[str, str]) -> dict[str, Any]:
+    """What changes of the quality of its values."""
+    outcomes = ledger.file.outcomes
+    said = read_quality(texts, ledger.file, (VALUE, *outcomes.names), ())
+    changed: dict[str, Any] = {"std": said.std} if said.std else {}
+    changed |= {"n": said.n} if COUNT in texts else {}
+    return changed | ({"unseen": said.execution == "unseen"} if EXECUTED in texts else {})
 
 
 def unusual_correction(ledger: Ledger, amended: Amended) -> list[str]:

@@ -8,6 +8,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import cut, unknown
 from meseta.integrations.optuna.attributes import COMMENT, ERROR, EXECUTED, OUTCOMES
+from meseta.optimizer.outcomes import VALUE
 from meseta.space.parameter import Value
 from meseta.study.digits import is_same
 from meseta.study.entries import read_values
@@ -15,6 +16,7 @@ from meseta.study.identity import Experiments, identity
 from meseta.study.lab import FAILURE, known_others, read_told
 from meseta.study.ledger import Ledger
 from meseta.study.progress import kind_of
+from meseta.study.quality import read_quality, texts_in
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
 from meseta.study.tables import read_table, study_columns
@@ -105,6 +107,12 @@ def _historic(
         ERROR: cells.get(FAILED, "") if failed else "",
         OUTCOMES: others,
         COMMENT: cut(cells.get(COMMENT_COLUMN, "")),
+        **read_quality(
+            texts_in(ledger.file, cells),
+            ledger.file,
+            [*others, *(() if value is None else (VALUE,))],
+            (),
+        ).said,
     }
     return _finished(ledger, executed, value, usual, said)
 

@@ -31,6 +31,8 @@ from meseta.study.identity import identity, is_same_experiment
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
+from meseta.study.quality import NONE as NO_QUALITY
+from meseta.study.quality import Quality, read_quality, texts_in
 from meseta.study.sampling import FileSampler
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
@@ -61,6 +63,7 @@ class Outcome:
     error: str = ""
     others: dict[str, float] = field(default_factory=dict)  # further outcomes, by name
     comment: str = ""
+    quality: Quality = NO_QUALITY
 
     @property
     def said(self) -> dict[str, Any]:
@@ -70,6 +73,7 @@ class Outcome:
             ERROR: self.error,
             OUTCOMES: self.others,
             COMMENT: self.comment,
+            **self.quality.said,
         }
 
 
@@ -119,6 +123,7 @@ class Cells(NamedTuple):
     texts: Mapping[str, str] = {}  # values that were carried out, by name
     others: Mapping[str, str] = {}  # further outcomes, by name
     comment: str = ""
+    quality: Mapping[str, str] = {}  # by column, see `meseta.study.quality`
 
 
 def read_words(ledger: Ledger, words: Sequence[str]) -> tuple[str | None, dict[str, str]]:
@@ -263,7 +268,7 @@ def _read_outcome(
     number: int,
     cells: Cells,
 ) -> Outcome:
-    trial, (value, failed, texts, others, comment) = asked_for(trials, number), cells
+    trial, (value, failed, texts, others, comment, quality) = asked_for(trials, number), cells
     executed = read_values(ledger.parameters, texts)
     changed = {
         name: value
@@ -277,17 +282,19 @@ def _read_outcome(
         check_constrained(ledger, others, number)
     if read:
         check_observed(ledger, executed, number)
+    outcomes = ledger.file.outcomes
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
-        return replace(outcome, error=failed or TOLD_AS_FAILED)
+        said = read_quality(quality, ledger.file, [*read], executed)
+        return replace(outcome, error=failed or TOLD_AS_FAILED, quality=said)
     if value is None:
-        objective = ledger.file.outcomes.objective
-        what = "value" if objective == VALUE else repr(objective)
+        what = "value" if outcomes.objective == VALUE else repr(outcomes.objective)
         raise ValueError(f"trial {number} has no {what}; give one, or say --failed REASON")
     check_observed(ledger, executed, number)
     what, possible = f"the value of trial {number}", ledger.file.possible
-    return replace(outcome, value=read_told(what, value, possible))
+    said = read_quality(quality, ledger.file, [VALUE, *read], executed)
+    return replace(outcome, value=read_told(what, value, possible), quality=said)
 
 
 def known_others(texts: Mapping[str, str], of: str) -> dict[str, float]:
@@ -328,7 +335,9 @@ def _outcome_of(ledger: Ledger, trials: Sequence[FrozenTrial], row: Row) -> Outc
     comment = cells.get(COMMENT_COLUMN, "")
     if value is None and failed is None and not others:
         return None  # not done yet
-    return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others, comment))
+    quality = texts_in(ledger.file, cells)
+    said = Cells(value, failed, texts, others, comment, quality)
+    return _read_outcome(ledger, trials, int(number), said)
 
 
 def check_running(ledger: Ledger, number: int) -> None:

@@ -16,12 +16,16 @@ from rich.text import Text
 
 from meseta.integrations.optuna.attributes import (
     ERROR,
+    EXECUTION,
     amendments_of,
     executed_of,
     outcomes_of,
+    precision_of,
+    stds_of,
 )
 from meseta.integrations.optuna.changed import changes_in
 from meseta.optimizer.amendment import Amendment
+from meseta.optimizer.precision import COUNT
 from meseta.optimizer.record import Kept, Trial
 from meseta.study.headers import Column, headings
 from meseta.study.progress import Progress, kind_of
@@ -147,12 +151,23 @@ def trial_data(trials: Sequence[FrozenTrial], file: StudyFile) -> list[dict[str,
             "params": _carried_out(trial, file),
             "value": trial.value if trial.state.is_finished() else None,
             "outcomes": outcomes_of(trial),
+            **_quality(trial),
             "error": trial.user_attrs.get(ERROR) or None,
             "amendments": [amendment_data(each) for each in amendments_of(trial)],
         }
         for trial in trials
         if kind_of(trial) not in ("void", "abandoned") and trial.params
     ]
+
+
+def _quality(trial: FrozenTrial) -> dict[str, Any]:
+    """How good its values are, as far as it says so."""
+    said = precision_of(trial)
+    return {
+        "std": stds_of(trial),
+        "n": said.get(COUNT, 1),
+        "executed": trial.user_attrs.get(EXECUTION),
+    }
 
 
 def amendment_data(amendment: Amendment) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from meseta.space.parameter import Categorical, Parameter
 from meseta.study.decimals import notes_on, styles
 from meseta.study.excel import EXCEL, OTHERS, read_sheet
 from meseta.study.headers import Column, find_columns, named
+from meseta.study.quality import columns as quality_columns
 from meseta.study.spreadsheet import COLUMNS, COMMENT, Cell, Line, Lines, Unreadable, read_lines
 
 if TYPE_CHECKING:
@@ -55,7 +56,8 @@ def study_columns(
         for name, numbers in COLUMNS.items()
         if name != VALUE
     ]
-    return [*settings, own, *others, *fixed]
+    quality = [Column(name, numbers) for name, numbers in quality_columns(file).items()]
+    return [*settings, own, *others, *quality, *fixed]
 
 
 def _has_numbers(parameter: Parameter) -> bool:

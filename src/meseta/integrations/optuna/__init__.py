@@ -8,13 +8,21 @@ Importing this module does not load torch; the first sampler does.
 """
 
 from meseta.integrations.optuna.amend import comment, correct, withdraw
-from meseta.integrations.optuna.attributes import DESIGNS, EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import (
+    DESIGNS,
+    EXECUTED,
+    EXECUTION,
+    OUTCOMES,
+    PRECISION,
+)
 from meseta.integrations.optuna.sampler import RobustSampler, recommend, report
 
 __all__ = [
     "DESIGNS",
     "EXECUTED",
+    "EXECUTION",
     "OUTCOMES",
+    "PRECISION",
     "RobustSampler",
     "comment",
     "correct",

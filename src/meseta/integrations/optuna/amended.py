@@ -18,14 +18,19 @@ from meseta.integrations.optuna.attributes import (
     EARLIER,
     ERROR,
     EXECUTED,
+    EXECUTION,
     OUTCOMES,
+    PRECISION,
     VOID,
     constraints_of,
     executed_of,
     outcomes_of,
+    precision_of,
+    stds_of,
 )
 from meseta.integrations.optuna.changed import changed, changes_in
 from meseta.optimizer.amendment import Amendment, Entry, applied, read_amendment
+from meseta.optimizer.precision import COUNT, STD
 
 
 def amended_trials(study: Study, states: Sequence[TrialState] | None = None) -> list[FrozenTrial]:
@@ -63,6 +68,9 @@ def as_attribute(number: int, order: int, amendment: Amendment) -> dict[str, Any
         "error": amendment.error,
         "params": dict(amendment.params),
         "outcomes": dict(amendment.outcomes),
+        "std": dict(amendment.std),
+        "n": amendment.n,
+        "unseen": amendment.unseen,
     }
     return {
         "trial": number,
@@ -125,6 +133,9 @@ def entry_of(trial: FrozenTrial) -> Entry:
         str(error) if error else None,
         {**trial.params, **executed_of(trial)},
         {name: each for name, each in known.items() if name not in unknown},
+        stds_of(trial),
+        precision_of(trial).get(COUNT, 1),
+        trial.user_attrs.get(EXECUTION) == "unseen",
     )
 
 
@@ -141,6 +152,11 @@ def _rewritten(
         EXECUTED: {name: entry.params[name] for name in given},
         OUTCOMES: {**gone, **entry.outcomes},
         ERROR: entry.error,
+        PRECISION: {
+            **({STD: dict(entry.std)} if entry.std else {}),
+            **({COUNT: entry.n} if entry.n != 1 else {}),
+        },
+        EXECUTION: "unseen" if entry.unseen else trial.user_attrs.get(EXECUTION) and "known",
     }
     kept = {key: each for key, each in trial.user_attrs.items() if key not in (*attributes, VOID)}
     new = _with(trial, {**kept, **{key: each for key, each in attributes.items() if each}, **said})

@@ -8,10 +8,17 @@ from optuna.trial import FrozenTrial, TrialState
 from meseta.optimizer.amendment import Amendment
 from meseta.optimizer.outcomes import EXECUTED as EXECUTED_KEY
 from meseta.optimizer.outcomes import VALUE
+from meseta.optimizer.precision import STD
 
 # A dict with the values that were carried out, by name, where they differ from the suggested ones.
 # The model learns from these.
 EXECUTED = "meseta:executed"
+# "unseen": the noise acted on the trial, and nobody saw how; "known": it did not. Without it the
+# setting `executed` holds.
+EXECUTION = "meseta:execution"
+# A dict with how good the values of a trial are: "std", of one measurement (a number, or a dict by
+# outcome), and "n", the number of measurements whose mean was told.
+PRECISION = "meseta:precision"
 # A dict with further outcomes of a trial, by name; a failed trial may have some, too.
 OUTCOMES = "meseta:outcomes"
 # A dict of a study with the ranges of designs by name, [low, high], where trials may go further:
@@ -84,6 +91,18 @@ def executed_of(trial: FrozenTrial) -> dict[str, Any]:
 def stated_of(trial: FrozenTrial) -> dict[str, Any]:
     """The values of parameters that the trial is older than."""
     return dict(trial.user_attrs.get(STATED, {}))
+
+
+def precision_of(trial: FrozenTrial) -> dict[str, Any]:
+    """What is said about the quality of its values."""
+    said = trial.user_attrs.get(PRECISION)
+    return dict(said) if isinstance(said, Mapping) else {}
+
+
+def stds_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The standard deviations of measurements that it says, by outcome."""
+    said = precision_of(trial).get(STD) or {}
+    return dict(said) if isinstance(said, Mapping) else {VALUE: said}
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:

@@ -138,7 +138,9 @@ class RobustSampler(optuna.samplers.BaseSampler):
         others = [trial for trial in trials if trial.number not in own]
         settings = with_constraints(self._settings, others)
         fresh = optimizer_of(study, space, replace(settings, seed=self._seed))
-        read = read_trials(others, space, observed(settings), settings.possible, fresh.outcomes)
+        read = read_trials(
+            others, space, observed(settings), settings.possible, fresh.outcomes, settings.executed
+        )
         known = list(read.trials)
         awaited = [
             each

@@ -86,7 +86,14 @@ def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> M
     _check_names(list(designs_of(study)), "designs", trials)
     settings = with_constraints(settings, every)
     optimizer = optimizer_of(study, space, settings)
-    read = read_trials(every, space, observed(settings), settings.possible, optimizer.outcomes)
+    read = read_trials(
+        every,
+        space,
+        observed(settings),
+        settings.possible,
+        optimizer.outcomes,
+        settings.executed,
+    )
     optimizer = optimizer.with_trials(read.trials)
     if not optimizer.has_values:
         raise ValueError(

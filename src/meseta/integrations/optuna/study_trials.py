@@ -8,10 +8,26 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import EVERY, read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, amendments_of, is_void
+from meseta.integrations.optuna.attributes import (
+    ERROR,
+    EXECUTED,
+    EXECUTION,
+    amendments_of,
+    executed_of,
+    is_void,
+    precision_of,
+)
 from meseta.integrations.optuna.study_outcomes import read_others
 from meseta.integrations.optuna.study_space import StudySpace
-from meseta.optimizer.outcomes import ONE, Outcomes
+from meseta.optimizer.outcomes import ONE, VALUE, Outcomes
+from meseta.optimizer.precision import (
+    COUNT,
+    STD,
+    Execution,
+    read_execution,
+    read_n,
+    read_std,
+)
 from meseta.optimizer.record import State, Trial
 from meseta.space.parameter import Value
 
@@ -32,12 +48,14 @@ def read_trials(
     observed: Sequence[str] = (),
     possible: tuple[float, float] = EVERY,
     outcomes: Outcomes = ONE,
+    execution: Execution = "known",
 ) -> StudyTrials:
     """Complete trials, and as failed or pending what must not be proposed once more.
 
     A pruned trial has no value, but what it was stopped for would stop it again: it is avoided as
     a failed one is. So is a complete one whose value is not finite, or not possible. `observed` are
-    parameters whose values are those of EXECUTED alone.
+    parameters whose values are those of EXECUTED alone. `execution` holds for trials that do not
+    say it.
     """
     read: list[Trial] = []
     numbers: list[int] = []
@@ -76,6 +94,13 @@ def read_trials(
             except (TypeError, ValueError) as error:
                 left_out.append(f"trial {trial.number} is left out of the model: {error}")
                 state = "failed"
+        precision: dict[str, Any] = {}
+        if state == "complete" or others:
+            try:
+                precision = _precision(trial, outcomes, observed, execution, value, others)
+            except (TypeError, ValueError) as error:
+                said = f"what trial {trial.number} says about its quality is left out: {error}"
+                left_out.append(said)
         numbers.append(trial.number)
         read.append(
             Trial(
@@ -88,9 +113,31 @@ def read_trials(
                 planned=None if params == planned else planned,
                 outcomes=others,
                 amendments=amendments_of(trial),
+                **precision,
             )
         )
     return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))
+
+
+def _precision(
+    trial: FrozenTrial,
+    outcomes: Outcomes,
+    observed: Sequence[str],
+    execution: Execution,
+    value: float | None,
+    others: Mapping[str, float],
+) -> dict[str, Any]:
+    """How good its values are, and whether the noise acted on it unseen."""
+    said = precision_of(trial)
+    std = read_std(said.get(STD), outcomes)
+    given = (*others, *(() if value is None else (VALUE,)))
+    told = any(name not in observed for name in executed_of(trial))
+    how = read_execution(trial.user_attrs.get(EXECUTION)) or ("known" if told else execution)
+    return {
+        "std": {name: each for name, each in std.items() if name in given},
+        "n": read_n(said.get(COUNT)),
+        "unseen": how == "unseen",
+    }
 
 
 def _error(trial: FrozenTrial) -> str | None:

@@ -1,9 +1,10 @@
 """The health of model and search: repairs, and what a reader should know."""
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
+
+import torch
 
 from meseta.inference import EPInfo
 from meseta.kernels.smoothed import NOTICEABLE
@@ -81,8 +82,25 @@ def _fit(subject: Subject) -> Iterator[Finding]:
             f"lengthscales and noise are fitted to {info.num_fitted} of the {num} values; "
             "predictions use all values",
         )
-    noise = math.sqrt(float(subject.optimizer.posterior.noise_variance))
-    yield Finding("fine", "fit", f"the estimated noise of f has the standard deviation {noise:.2g}")
+    yield Finding("fine", "fit", _noise_of_values(subject))
+    unseen = sum(trial.unseen for trial in subject.optimizer.trials if trial.state == "complete")
+    if unseen:
+        yield Finding(
+            "fine",
+            "fit",
+            f"{unseen} of the {num} values are of experiments that the noise perturbed unseen",
+        )
+
+
+def _noise_of_values(subject: Subject) -> str:
+    """How much measurements of f scatter, in words."""
+    core, scale = subject.optimizer.fitted.core, float(subject.optimizer.posterior.units.y_scale)
+    with torch.no_grad():
+        stds = core.coming.variance_at(core.X).sqrt() * scale
+    low, high = float(stds.min()), float(stds.max())
+    if core.coming.log_variance is None:
+        return f"the estimated noise of f has the standard deviation {low:.2g}"
+    return f"the noise of f varies: its standard deviation is {low:.2g} to {high:.2g} at the values"
 
 
 def _intervals(subject: Subject, covered: float | None) -> Iterator[Finding]:

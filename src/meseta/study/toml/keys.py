@@ -1,5 +1,6 @@
 """The tables of a study file, as they are written; `file.py` makes a study of them."""
 
+import math
 import re
 import shlex
 from typing import Annotated, Any, Literal
@@ -22,6 +23,7 @@ from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
 from meseta.study.toml.table import Table, Text, Texts, refusal
 
 SPREADS = ("sobol", "uniform")
+VARIES = "varies"  # as in the settings, which load torch
 
 
 def _initial(initial: object) -> object:
@@ -55,6 +57,19 @@ def _measure(measure: object) -> object:
     return measure
 
 
+def _noise_variance(variance: object) -> float | str:
+    """A number, or the word for one that depends on the design."""
+    number = isinstance(variance, int | float) and not isinstance(variance, bool)
+    if variance == VARIES:
+        return VARIES
+    if not number or not 0 <= float(variance) < math.inf:  # type: ignore[arg-type]
+        raise refusal(
+            f'must be a variance, not negative, or "{VARIES}" if it depends on the design, got '
+            f"{shown(variance)}"
+        )
+    return float(variance)  # type: ignore[arg-type]
+
+
 def _allowed(allowed: object) -> object:
     """One inequality, or a list of them; looked at when the parameters are known."""
     return [allowed] if isinstance(allowed, str) else allowed
@@ -73,7 +88,8 @@ class SettingsKeys(Table):
     possible: Annotated[Any, BeforeValidator(_possible)] = None
     verify: int | None = Field(default=None, ge=0)
     give_up: int = Field(default=GIVE_UP, ge=0)
-    noise_variance: float | None = Field(default=None, ge=0)
+    noise_variance: Annotated[float | str | None, BeforeValidator(_noise_variance)] = None
+    executed: Literal["known", "unseen"] | None = None
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)
     initial: Annotated[str | list[dict[str, Any]] | None, BeforeValidator(_initial)] = None

@@ -12,7 +12,14 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import LONGEST_TEXT, cut, read_value
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import (
+    ERROR,
+    EXECUTED,
+    EXECUTION,
+    OUTCOMES,
+    PRECISION,
+)
+from meseta.optimizer.precision import COUNT, STD
 from meseta.study.database import PATIENCE
 from meseta.study.ledger import Ledger, StorageError
 from meseta.study.progress import (
@@ -24,6 +31,7 @@ from meseta.study.progress import (
     release_abandoned,
     void,
 )
+from meseta.study.quality import Quality, usual_execution
 from meseta.study.sampling import FileSampler
 from meseta.study.workers.hand_over import as_text
 from meseta.study.workers.interrupts import uninterrupted
@@ -132,10 +140,12 @@ def _outcome(
             _check(ledger, params, result)
         except EvaluationFailed as error:
             return None, {ERROR: cut(str(error), 2 * LONGEST_TEXT)}
+    execution = result.execution or usual_execution(ledger.file, result.executed)
     said = {
         EXECUTED: result.executed,
         OUTCOMES: result.others,
         ERROR: cut(result.wrong or "", 2 * LONGEST_TEXT),
+        **Quality(result.std, result.n, execution).said,
     }
     return result.value, {key: each for key, each in said.items() if each}
 
@@ -218,6 +228,7 @@ def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[
     words = ["meseta", "tell", ledger.file.label, str(number)]
     for name, executed in attributes.get(EXECUTED, {}).items():
         words += ["--set", f"{name}={as_text(executed)}"]
+    words += _quality_words(attributes)
     others = [f"{name}={each!r}" for name, each in attributes.get(OUTCOMES, {}).items()]
     for name in ledger.file.needed if others or value is not None else ():
         if name not in attributes.get(OUTCOMES, {}):
@@ -226,6 +237,14 @@ def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[
         reason = str(attributes.get(ERROR, "unknown")).splitlines()[0]
         return shlex.join([*words, *others, "--failed", cut(reason, 200), "--yes"])
     return shlex.join([*words, repr(value), *others, "--yes"])
+
+
+def _quality_words(attributes: dict[str, Any]) -> list[str]:
+    precision = attributes.get(PRECISION, {})
+    said = [("--std", f"{name}={each!r}") for name, each in precision.get(STD, {}).items()]
+    said += [("--n", str(precision[COUNT]))] if COUNT in precision else []
+    said += [("--executed", attributes[EXECUTION])] if EXECUTION in attributes else []
+    return [word for pair in said for word in pair]
 
 
 def _tell(

@@ -1,0 +1,97 @@
+"""The quality of values that people tell: how much they scatter, of how many they are the mean."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from meseta.integrations.optuna.attributes import EXECUTION, PRECISION
+from meseta.optimizer.outcomes import EXECUTED, VALUE
+from meseta.optimizer.precision import (
+    COUNT,
+    STD,
+    Execution,
+    check_of_values,
+    read_execution,
+    read_n,
+    read_std,
+)
+from meseta.study.entries import read_text_number
+from meseta.study.toml.file import StudyFile
+
+OF = f"{STD} of "  # and the name of a further outcome: a column, or before = on the command line
+
+
+class Quality(NamedTuple):
+    """What is said of a value besides itself."""
+
+    std: dict[str, float]
+    n: int
+    execution: Execution | None  # None: as the study says
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """The attributes of its trial."""
+        n = {} if self.n == 1 else {COUNT: self.n}
+        std = {STD: self.std} if self.std else {}
+        return {PRECISION: {**std, **n}, EXECUTION: self.execution}
+
+
+NONE = Quality({}, 1, None)
+
+
+def columns(file: StudyFile) -> dict[str, bool]:
+    """Columns of a table that say so, and whether they have numbers; others may have such names."""
+    outcomes = file.outcomes
+    every = {STD: True, **{f"{OF}{name}": True for name in outcomes.names}}
+    every |= {COUNT: True, EXECUTED: False}
+    taken = (*file.parameters, outcomes.objective, *outcomes.names)
+    return {name: numbers for name, numbers in every.items() if name not in taken}
+
+
+def texts_in(file: StudyFile, cells: Mapping[str, str]) -> dict[str, str]:
+    """The cells of a row that say so."""
+    return {name: cells[name] for name in columns(file) if cells.get(name)}
+
+
+def texts_of(std: Sequence[str], n: str | None, executed: str | None) -> dict[str, str]:
+    """What was said by options: 0.1, or stress=5, as often as needed."""
+    found: dict[str, str] = {}
+    for each in std:
+        name, sign, text = (part.strip() for part in each.rpartition("="))
+        key = f"{OF}{name}" if sign and name != VALUE else STD
+        if key in found:
+            raise ValueError(f"--std is given twice for {name or VALUE!r}; give it once")
+        found[key] = text
+    said = {COUNT: n, EXECUTED: executed}
+    return found | {key: text for key, text in said.items() if text is not None}
+
+
+def read_quality(
+    texts: Mapping[str, str], file: StudyFile, known: Sequence[str], executed: Iterable[str]
+) -> Quality:
+    """What is said about the values of a trial.
+
+    `known` are those that it has, and `executed` the parameters that were told as carried out.
+    """
+    outcomes = file.outcomes
+    numbers = {
+        name.removeprefix(OF) if name.startswith(OF) else VALUE: read_text_number(repr(name), text)
+        for name, text in texts.items()
+        if name == STD or name.startswith(OF)
+    }
+    std = read_std(numbers, outcomes)
+    check_of_values(std, tuple(known), outcomes.objective)
+    n = read_text_number(repr(COUNT), texts[COUNT]) if COUNT in texts else 1
+    whole = int(n) if n == int(n) else n
+    said = read_execution(texts.get(EXECUTED)) or usual_execution(file, executed)
+    return Quality(std, read_n(whole), said)
+
+
+def usual_execution(file: StudyFile, executed: Iterable[str]) -> Execution | None:
+    """What the file says about trials that do not say it; what was told was seen.
+
+    It is stored with each of them: what the file says later is about later ones.
+    """
+    usual = file.chosen.executed
+    if usual is None:
+        return None
+    return "known" if any(not file.parameters[name].environment for name in executed) else usual
