@@ -262,12 +262,11 @@ def _step(
         found = _read(f(dict(params)), optimizer.outcomes)
         if not optimizer.has_values:
             _check_complete(found, optimizer)
-        told = {**params, **found.executed}
         value: object = found.value
         if optimizer.outcomes.several and (found.value is not None or found.others):
             value = {optimizer.outcomes.objective: found.value, **found.others}
         error = (found.wrong or "f returned None") if found.value is None else None
-        optimizer.tell(told, value, error=error, trial=number)
+        optimizer.tell(params, value, executed=found.executed, error=error, trial=number)
         if found.wrong and found.value is None:
             return _warned(first_error, params, found.wrong, EvaluationFailed(found.wrong))
         if found.wrong:  # Python shows each sentence once

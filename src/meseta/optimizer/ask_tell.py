@@ -1,7 +1,7 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, overload
@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.boundary import EVERY, SEEDS, read_count, unknown
+from meseta.boundary import EVERY, SEEDS, read_count, shown, unknown
 from meseta.gp.fit import fit_surrogates
 from meseta.gp.joint import JointMoments
 from meseta.gp.limited import Assessment, LimitedOutcome, assessment
@@ -31,6 +31,7 @@ from meseta.optimizer.constrained import constrained_nominal, constrained_optimu
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import check_names, history
+from meseta.optimizer.outcomes import Told
 from meseta.optimizer.recommend import (
     belief_of,
     mean_of_measure,
@@ -149,8 +150,13 @@ class Optimizer:
 
     @property
     def deviations(self) -> "pd.DataFrame":
-        """How far designs were carried out from where they were asked for, beside the noise."""
-        return deviations(self._record.trials, self.space, self.noise)
+        """Measured deviations from what was asked for, beside the noise that is assumed.
+
+        A row for each parameter of the design that is a number, with the number of its `pairs` of a
+        planned and a measured value. What was carried out as planned, without anybody having
+        measured it, is no pair: `tell` says what is.
+        """
+        return deviations(self._record.trials, self.space, self.noise, self.environments.design)
 
     @property
     def has_values(self) -> bool:
@@ -270,6 +276,7 @@ class Optimizer:
         params: Params,
         value: object,
         *,
+        executed: Params | None = None,
         error: str | None = None,
         trial: int | None = None,
     ) -> None:
@@ -282,19 +289,31 @@ class Optimizer:
         within 1 % of the ranges of a pending one, whole numbers and choices being equal, counts as
         that one, carried out a little differently: the model learns from the told params. One that
         was carried out further off says by `trial` which number it was asked for under.
+
+        `executed` are values that were measured, by name, {"dose": 1.02}: they count in place of
+        those in `params`, and are what `deviations` compares with the plan. Without it a value that
+        differs from the plan counts as measured, and one that equals the plan does not.
         """
         told = self.outcomes.read(value, self.settings.possible)
-        if told.value is None and not told.others:
-            # an experiment that failed may not have seen its environments
-            params = self.environments.complete(params)
-        params = self.space.read(params)
-        number = self._recognised(params) if trial is None else self._pending(trial)
+        measured = _read_executed(executed)
+        planned = self._complete({**measured, **params} if measured else params, told)
+        params = self._complete({**params, **measured}, told) if measured else planned
+        number = self._recognised(planned) if trial is None else self._pending(trial)
         if told.value is not None and error is not None:
             raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
         if told.value is not None or told.others:
             self._forget()
         error = None if error is None else str(error)
-        self._record = self._record.with_told(params, told.value, error, number, told.others)
+        plan = planned if number is None else self._record.trials[number].params
+        known = [n for n in self.environments.design if n in measured or params[n] != plan[n]]
+        self._record = self._record.with_told(
+            params, told.value, error, number, told.others, known, plan
+        )
+
+    def _complete(self, params: Params, told: Told) -> Design:
+        """The design that was told; an experiment that failed may not have seen environments."""
+        failed = told.value is None and not told.others
+        return self.space.read(self.environments.complete(params) if failed else params)
 
     def _forget(self) -> None:
         """The models of what was told before."""
@@ -661,3 +680,14 @@ class Optimizer:
         return ", ".join(
             f"{states.count(state)} {state}" for state in ("complete", "pending", "failed")
         )
+
+
+def _read_executed(executed: Params | None) -> Params:
+    if executed is None:
+        return {}
+    if not isinstance(executed, Mapping):
+        raise TypeError(
+            "executed must have the values that were measured by name, such as "
+            f'{{"dose": 1.02}}, got {shown(executed)}'
+        )
+    return executed

@@ -29,6 +29,7 @@ class Trial:
     error: str | None = None  # why it failed, where that is known
     planned: Design | None = None  # what was asked for, where it was carried out otherwise
     outcomes: Mapping[str, float] = field(default_factory=dict)  # others, by name, as far as known
+    measured: tuple[str, ...] = ()  # parameters whose executed value somebody has measured
 
     @property
     def asked(self) -> bool:
@@ -179,24 +180,28 @@ class Record:
         error: str | None,
         number: int | None,
         outcomes: Mapping[str, float] | None = None,
+        measured: Sequence[str] = (),
+        planned: Design | None = None,
     ) -> "Record":
-        """With the value of that trial, evaluated at `params`; None: of a new one."""
-        state: State = "failed" if value is None else "complete"
-        if number is None:
-            number = len(self.trials)
-            trial = Trial(number, params, value, state, "told", error, None, outcomes or {})
-        else:
-            asked = self.trials[number]
-            planned = None if asked.params == params else asked.params
-            trial = replace(
-                asked,
-                params=params,
-                value=value,
-                state=state,
-                error=error,
-                planned=planned,
-                outcomes=outcomes or {},
-            )
+        """With the value of that trial, evaluated at `params`; None: of a new one.
+
+        `planned` is the plan of a new trial; None: there was none.
+        """
+        asked = None if number is None else self.trials[number]
+        if number is None or asked is None:
+            number, planned = len(self.trials), planned or params
+            asked = Trial(number, planned, None, "pending", "told")
+        planned = asked.params
+        trial = replace(
+            asked,
+            params=params,
+            value=value,
+            state="failed" if value is None else "complete",
+            error=error,
+            planned=None if planned == params else planned,
+            outcomes=outcomes or {},
+            measured=tuple(measured),
+        )
         return Record(
             (*self.trials[:number], trial, *self.trials[number + 1 :]),
             (*self.told, number),

@@ -73,6 +73,7 @@ def _read_trial(
         trial.error,
         None if planned == design else planned,
         _read_others(trial, outcomes),
+        measured=_read_measured(trial, space),
     )
 
 
@@ -86,6 +87,17 @@ def _read_others(trial: Trial, outcomes: Outcomes) -> dict[str, float]:
         name: read_value(value, f"{name!r} of trial {trial.number}")
         for name, value in trial.outcomes.items()
     }
+
+
+def _read_measured(trial: Trial, space: Space) -> tuple[str, ...]:
+    if trial.measured and trial.state == "pending":
+        raise ValueError(
+            f"trial {trial.number} is pending but has measured {trial.measured}; it has nothing yet"
+        )
+    for name in trial.measured:
+        if name not in space.names:
+            raise ValueError(f"trial {trial.number}: {unknown('parameter', name, space.names)}")
+    return tuple(trial.measured)
 
 
 def _read_planned(trial: Trial, space: Space, environments: Environments) -> Design:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,7 +11,13 @@ from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import EVERY, read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import (
+    ERROR,
+    EXECUTED,
+    OUTCOMES,
+    UNASKED,
+    UNMEASURED,
+)
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Value
@@ -53,11 +60,17 @@ class Outcome:
     executed: dict[str, Value]
     error: str = ""
     others: dict[str, float] = field(default_factory=dict)  # further outcomes, by name
+    unmeasured: tuple[str, ...] = ()  # names of executed values that nobody has measured
 
     @property
     def said(self) -> dict[str, Any]:
         """The attributes of its trial."""
-        return {EXECUTED: self.executed, ERROR: self.error, OUTCOMES: self.others}
+        return {
+            EXECUTED: self.executed,
+            UNMEASURED: list(self.unmeasured),
+            ERROR: self.error,
+            OUTCOMES: self.others,
+        }
 
 
 class Outcomes(NamedTuple):
@@ -109,6 +122,7 @@ class Cells(NamedTuple):
     failed: str | None = None
     texts: Mapping[str, str] = {}  # values that were carried out, by name
     others: Mapping[str, str] = {}  # further outcomes, by name
+    table: bool = False  # it is a row of a table, whose cells may be those that `ask` printed
 
 
 def read_words(ledger: Ledger, words: Sequence[str]) -> tuple[str | None, dict[str, str]]:
@@ -325,7 +339,7 @@ def _finished(
     }
     observed = ledger.file.observed
     changed = {n: v for n, v in executed.items() if n in observed or _differs(nearest[n], v)}
-    said = {EXECUTED: changed, ERROR: error, OUTCOMES: dict(others)}
+    said = {EXECUTED: changed, ERROR: error, OUTCOMES: dict(others), UNASKED: True}
     return create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,
@@ -341,12 +355,17 @@ def _read_outcome(
     number: int,
     cells: Cells,
 ) -> Outcome:
-    trial, (value, failed, texts, others) = _asked_for(trials, number), cells
+    trial, (value, failed, texts, others, table) = _asked_for(trials, number), cells
     executed = read_values(ledger.parameters, texts)
-    changed = {name: v for name, v in executed.items() if _differs(trial.params.get(name), v)}
-    observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
+    planned = {n: v for n, v in trial.params.items() if n not in ledger.file.observed}
+    kept = {
+        name: v
+        for name, v in executed.items()
+        if not table or name not in planned or _differs(planned[name], v)
+    }
+    rounded = (n for n in kept if table and n in planned and _is_rounded(planned[n], texts[n]))
     read = _read_others(others, f" of trial {number}")
-    outcome = Outcome(number, None, {**changed, **observed}, "", read)
+    outcome = Outcome(number, None, kept, "", read, tuple(rounded))
     if value is not None or others:
         _check_constrained(ledger, others, number)
     if read:
@@ -398,7 +417,8 @@ def _outcome_of(
     others = {name: row.cells[name] for name in further if row.cells.get(name)}
     if value is None and failed is None and not others:
         return None  # not done yet
-    return _read_outcome(ledger, trials, int(number), Cells(value, failed, texts, others))
+    cells = Cells(value, failed, texts, others, table=True)
+    return _read_outcome(ledger, trials, int(number), cells)
 
 
 def check_running(ledger: Ledger, number: int) -> None:
@@ -462,7 +482,8 @@ def _pending(trials: Sequence[FrozenTrial]) -> str:
 def _is_same(told: FrozenTrial, outcome: Outcome) -> bool:
     """Whether the same outcome was told before."""
     executed, others = (told.user_attrs.get(key) or {} for key in (EXECUTED, OUTCOMES))
-    same = executed == outcome.executed and others == outcome.others
+    carried_out = {**told.params, **executed} == {**told.params, **outcome.executed}
+    same = carried_out and others == outcome.others
     if outcome.value is None:
         return told.state == TrialState.FAIL and same
     return told.value == outcome.value and same
@@ -491,6 +512,18 @@ def _differs(planned: Any, executed: Any) -> bool:
     if isinstance(planned, float) and isinstance(executed, (int, float)):
         return abs(planned - executed) > 1e-12 * max(abs(planned), abs(executed))
     return bool(planned != executed)
+
+
+def _is_rounded(planned: Any, text: str) -> bool:
+    """Whether a cell is the planned value, rounded to the digits of the cell."""
+    if not isinstance(planned, float):
+        return False
+    try:
+        cell = Decimal(text.strip().replace("\u2212", "-").replace(",", "."))
+        step = Decimal(1).scaleb(int(cell.as_tuple().exponent))
+        return abs(Decimal(repr(planned)) - cell) <= step / 2
+    except (ArithmeticError, TypeError, ValueError):  # a text that a number is written by otherwise
+        return False
 
 
 def _identity(trial: FrozenTrial, observed: Sequence[str]) -> tuple[Any, ...]:

@@ -2,9 +2,14 @@
 
 from optuna.trial import FrozenTrial, TrialState
 
-# A dict with the values that were carried out, by name, where they differ from the suggested ones.
-# The model learns from these.
+# A dict with the values that were carried out, by name. The model learns from these. They count as
+# measured, also where they equal the suggested ones.
 EXECUTED = "meseta:executed"
+# A list of names: values of EXECUTED that nobody has measured, such as a suggested value that a
+# spreadsheet has rounded.
+UNMEASURED = "meseta:unmeasured"
+# True: nobody asked for the trial, so that its suggested values are no plan.
+UNASKED = "meseta:unasked"
 # A dict with further outcomes of a trial, by name; a failed trial may have some, too.
 OUTCOMES = "meseta:outcomes"
 # A dict of a study with the ranges of designs by name, [low, high], where trials may go further:

@@ -8,11 +8,17 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import EVERY, read_value, unknown
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, is_void
+from meseta.integrations.optuna.attributes import (
+    ERROR,
+    EXECUTED,
+    UNASKED,
+    UNMEASURED,
+    is_void,
+)
 from meseta.integrations.optuna.study_outcomes import read_others
 from meseta.integrations.optuna.study_space import StudySpace
 from meseta.optimizer.outcomes import ONE, Outcomes
-from meseta.optimizer.record import State, Trial
+from meseta.optimizer.record import Origin, State, Trial
 from meseta.space.parameter import Value
 
 
@@ -62,14 +68,18 @@ def read_trials(
                 awaited.append(trial)
             continue
         params, value = planned, None
+        measured: tuple[str, ...] = ()
         others, wrong = read_others(trial, outcomes) if state != "pending" else ({}, [])
         left_out += [f"an outcome of trial {trial.number} is left out: {each}" for each in wrong]
-        if state == "complete" or others:
+        if state != "pending":
+            needed = observed if state == "complete" or others else ()
             try:
-                params = _executed(trial, planned, space, observed)
+                params = _executed(trial, planned, space, needed)
+                measured = _measured(trial, space)
             except (TypeError, ValueError) as error:
-                left_out.append(f"trial {trial.number} is left out of the model: {error}")
-                params, state, others = planned, "failed", {}
+                if state == "complete" or others:
+                    left_out.append(f"trial {trial.number} is left out of the model: {error}")
+                state, others = "failed", {}
         if state == "complete":
             try:
                 value = read_value(trial.value, "its value", "", possible)
@@ -77,16 +87,19 @@ def read_trials(
                 left_out.append(f"trial {trial.number} is left out of the model: {error}")
                 state = "failed"
         numbers.append(trial.number)
+        asked = not trial.user_attrs.get(UNASKED)
+        origin: Origin = "method" if asked else "told"
         read.append(
             Trial(
                 len(read),
                 params,
                 value,
                 state,
-                "method",
+                origin,
                 _error(trial) if state == "failed" else None,
-                planned=None if params == planned else planned,
+                planned=planned if asked and params != planned else None,
                 outcomes=others,
+                measured=measured if asked else (),
             )
         )
     return StudyTrials(tuple(read), tuple(numbers), tuple(awaited), tuple(left_out))
@@ -116,6 +129,13 @@ def check_one_objective(study: Study) -> None:
             f"one objective is supported, but the study has {len(study.directions)}; make one "
             "number of them, such as a weighted sum"
         )
+
+
+def _measured(trial: FrozenTrial, space: StudySpace) -> tuple[str, ...]:
+    """The parameters whose executed values were measured, in our terms."""
+    executed, rounded = trial.user_attrs.get(EXECUTED, {}), trial.user_attrs.get(UNMEASURED, [])
+    told = {name: value for name, value in executed.items() if name not in rounded}
+    return tuple(space.to_meseta(told))
 
 
 def _executed(

@@ -12,6 +12,7 @@ from meseta.noise import Placed
 from meseta.optimizer.beyond import in_words
 from meseta.optimizer.comparison import verdict
 from meseta.optimizer.suggest import SuggestInfo
+from meseta.report.views.deviations import measured_deviations
 from meseta.report.views.outcomes import DRAWS
 from meseta.report.views.subject import Subject
 from meseta.space.parameter import Categorical
@@ -49,6 +50,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
         *_possible(subject),
         *_beyond(subject),
         *_places(subject),
+        *_noise(subject),
     )
 
 
@@ -243,4 +245,27 @@ def _places(subject: Subject) -> Iterator[Finding]:
                 "noise",
                 f"the noise of {subject.name(name)} is {width / (high - low):.1g} times as wide as "
                 "its range. Check that both have the same unit",
+            )
+
+
+def _noise(subject: Subject) -> Iterator[Finding]:
+    """Whether the assumed noise agrees with what was measured."""
+    for each in measured_deviations(subject):
+        low, high = each.interval
+        measured = (
+            f"by {each.pairs} measured pairs the noise of {each.name} is {each.ratio:.2g} times as "
+            f"wide as assumed (95 % interval {low:.2g} to {high:.2g})"
+        )
+        if low > 1:
+            yield Finding(
+                "warning",
+                "noise",
+                f"{measured}. The design may be less robust than it looks: assume wider noise",
+            )
+        elif high < 1 and each.ratio > 0:
+            yield Finding(
+                "note",
+                "noise",
+                f"{measured}. Before you assume less, make sure that the values were measured, and "
+                "not read from the setting",
             )
