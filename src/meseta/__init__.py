@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Laplace,
         LogNormal,
         Mixture,
+        NoiseFit,
         NoiseLaw,
         Normal,
         Shared,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         Triangular,
         TruncatedNormal,
         Uniform,
+        fit_noise,
         from_scipy,
     )
     from meseta.optimizer.ask_tell import Optimizer
@@ -60,6 +62,7 @@ __all__ = [
     "LogNormal",
     "MeanStd",
     "Mixture",
+    "NoiseFit",
     "NoiseLaw",
     "Normal",
     "OnTarget",
@@ -78,6 +81,7 @@ __all__ = [
     "Uniform",
     "WorstCase",
     "Yield",
+    "fit_noise",
     "from_scipy",
     "maximize",
     "minimize",
@@ -97,6 +101,7 @@ _HOMES = {
     "Environment": "noise",
     "Float": "space.parameter",
     "Int": "space.parameter",
+    "NoiseFit": "noise.fitting",
     "NoiseLaw": "noise",
     "Optimizer": "optimizer.ask_tell",
     "Recommendation": "optimizer.record",
@@ -104,6 +109,7 @@ _HOMES = {
     "Settings": "optimizer.settings",
     "Space": "space.space",
     "Trial": "optimizer.record",
+    "fit_noise": "noise.fitting",
     "maximize": "run",
     "minimize": "run",
 }  # all others are noise laws
