@@ -8,10 +8,9 @@ from itertools import combinations
 import numpy as np
 from jaxtyping import Float64
 from scipy.special import stdtrit
-from scipy.stats import spearmanr
 
 from meseta.noise.families import Values
-from meseta.noise.suspicions import ORDERED, SURE
+from meseta.noise.suspicions import ORDERED, SURE, in_order
 
 Matrix = Float64[np.ndarray, "d d"]
 
@@ -49,7 +48,7 @@ def _go_together(one: Values, other: Values, sure: float) -> bool:
     both = np.isfinite(one) & np.isfinite(other)
     if both.sum() < ORDERED or not np.ptp(one[both]) or not np.ptp(other[both]):
         return False
-    return bool(spearmanr(one[both], other[both]).pvalue < sure)
+    return in_order(one[both], other[both])[1] < sure
 
 
 def _law(names: tuple[str, ...], columns: Mapping[str, Values]) -> Correlated | None:

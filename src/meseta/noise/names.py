@@ -11,6 +11,7 @@ from meseta.noise.joint import Joint as Joint
 from meseta.noise.laplace import Laplace as Laplace
 from meseta.noise.law import NoiseLaw as NoiseLaw
 from meseta.noise.law import OneDimensional as OneDimensional
+from meseta.noise.learned_normal import LearnedNormal as LearnedNormal
 from meseta.noise.log_normal import LogNormal as LogNormal
 from meseta.noise.mixture import Mixture as Mixture
 from meseta.noise.normal import Normal as Normal

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
-from scipy.stats import spearmanr
 
 from meseta.noise.families import Values
 
@@ -36,7 +35,8 @@ def _few(values: Values) -> str:
     if n < FEW:
         return (
             f"{n} values are few: the width is known to within the interval only, and the form of "
-            f"the law not at all. Measure more, {FEW_VALUES} or better 50"
+            f"the law not at all. Measure more, {FEW_VALUES} or better 50; until then "
+            f"learned-normal with worth = {n} carries what is not known into the answer"
         )
     if n < FEW_VALUES:
         return (
@@ -113,15 +113,23 @@ def outliers(values: Values, sure: float = 0.05) -> list[int]:
     return sorted(removed[:found])
 
 
+def in_order(one: Values, other: Values) -> tuple[float, float]:
+    """The rank correlation of two columns, and its p-value."""
+    from scipy.stats import spearmanr  # late: it loads all of scipy's distributions
+
+    found = spearmanr(one, other)
+    return float(found.statistic), float(found.pvalue)
+
+
 def _ordered(values: Values) -> tuple[str, str]:
     if len(values) < ORDERED:
         return "", ""
-    drift = spearmanr(np.arange(len(values)), values)
+    drift, p = in_order(np.arange(len(values)), values)
     drifting = ""
-    if drift.pvalue < SURE:
-        word = "rise" if drift.statistic > 0 else "fall"
+    if p < SURE:
+        word = "rise" if drift > 0 else "fall"
         drifting = (
-            f"the values {word} with their order (rank correlation {drift.statistic:.2f}): a drift"
+            f"the values {word} with their order (rank correlation {drift:.2f}): a drift"
             ". The law has it in its width, and intervals are too narrow. Adjust the machine more "
             "often, or measure over a longer time"
         )
@@ -152,10 +160,10 @@ def _growing(values: Values, plan: Values | None) -> str:
     if plan is None or len(values) < ORDERED or not np.ptp(plan):
         return ""
     away = np.abs(values - values.mean())
-    grows = spearmanr(np.abs(plan), away)
-    if not grows.pvalue < SURE:
+    grows, p = in_order(np.abs(plan), away)
+    if not p < SURE:
         return ""
-    if grows.statistic < 0:
+    if grows < 0:
         return "deviations are smaller where the planned value is larger"
     return (
         "deviations grow with the planned value: an error in per cent, or a width that depends on "

@@ -1,7 +1,7 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, overload
@@ -31,6 +31,7 @@ from meseta.optimizer.constrained import constrained_nominal, constrained_optimu
 from meseta.optimizer.deviations import deviations
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.history import check_names, history
+from meseta.optimizer.learned import known_exactly, learned_laws, stated_laws, with_laws
 from meseta.optimizer.outcomes import Told
 from meseta.optimizer.recommend import (
     belief_of,
@@ -99,7 +100,11 @@ class Optimizer:
         variables = read_environment(chosen.noise, named)
         design = [name for name in named.names if name not in variables]
         self.space = named.restricted(chosen.allowed, design)
-        self.noise = read_noise(chosen.noise, self.space, chosen.edge)
+        self._rough = stated_laws(chosen.noise, self.space)
+        exact = {name: known_exactly(law) for name, law in self._rough.items()}
+        self.stated = self._noise_with(exact)  # as if all widths were known
+        self.learned = self._rough  # the laws whose widths are learned, given what was measured
+        self.noise = self._noise_with(self.learned)
         self.environments = Environments(self.space, variables)
         self.options = methods.checked_options(chosen.method, chosen.options)
         check_wider(self.space, self.noise, self.environments, chosen.method)
@@ -114,6 +119,7 @@ class Optimizer:
         self._rows = Rows(self.space)
         self._block: tuple[int, Float[Tensor, "block d"]] | None = None  # of the sequence
         self._fitted: Fitted | None = None  # until the next value is told
+        self._by_width: list[list[tuple[Fitted, float]]] | None = None  # the same for some widths
         self._others: dict[str, Fitted] = {}  # the same for other outcomes
         self._assessed: dict[str, Assessment] = {}
         self._optimum: tuple[Fitted, Float[Tensor, " d"]] | None = None  # of that fit
@@ -156,7 +162,7 @@ class Optimizer:
         planned and a measured value. What was carried out as planned, without anybody having
         measured it, is no pair: `tell` says what is.
         """
-        return deviations(self._record.trials, self.space, self.noise, self.environments.design)
+        return deviations(self._record.trials, self.space, self.stated, self.environments.design)
 
     @property
     def has_values(self) -> bool:
@@ -171,7 +177,23 @@ class Optimizer:
     @property
     def law(self) -> NoiseLaw:
         """The noise law of all columns, placed on the box of the designs."""
-        return resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
+        return self._placed(self.noise)
+
+    def _placed(self, noise: NoiseLaw) -> NoiseLaw:
+        return resolved(noise.in_dimension(self.space.num_columns), *self.space.bounds)
+
+    def _noise_with(self, laws: Mapping[str, NoiseLaw]) -> NoiseLaw:
+        """The noise with these laws in place of those whose widths are learned."""
+        noise = with_laws(self.settings.noise, self.space, laws)
+        return read_noise(noise, self.space, self.settings.edge)
+
+    def _learn(self) -> None:
+        """The widths that what was measured speaks for."""
+        learned = learned_laws(self._rough, self._record.trials)
+        if learned != self.learned:
+            self.learned = learned
+            self.noise = self._noise_with(learned)
+            self._forget()
 
     @property
     def fitted(self) -> Fitted:
@@ -309,6 +331,8 @@ class Optimizer:
         self._record = self._record.with_told(
             params, told.value, error, number, told.others, known, plan
         )
+        if known and self._rough:
+            self._learn()
 
     def _complete(self, params: Params, told: Told) -> Design:
         """The design that was told; an experiment that failed may not have seen environments."""
@@ -317,7 +341,7 @@ class Optimizer:
 
     def _forget(self) -> None:
         """The models of what was told before."""
-        self._fitted, self._others, self._assessed = None, {}, {}
+        self._fitted, self._others, self._assessed, self._by_width = None, {}, {}, None
 
     def with_trials(self, trials: object, *, seed: int | None = None) -> "Optimizer":
         """An optimizer with the same settings that goes on from these trials, not from its own.
@@ -336,6 +360,7 @@ class Optimizer:
         other._record = read
         if read.informative != self._record.informative:
             other._forget()
+        other._learn()
         other.info = None
         other._rows, other._block = Rows(self.space), None
         if seed is not None:
@@ -652,14 +677,53 @@ class Optimizer:
         """Mean and standard deviation of the measure at a row of the unit cube."""
         measure = self._measure_in_model()
         if measure is None:
-            return self._possible(float(moments.m_g), float(moments.v_g))
-        rho, std = value_of_measure(self.fitted.mixture, measure, x, seed=self.seed)
+            columns = self.space.columns(x)[None]
+
+            def mean_in_use(fitted: Fitted) -> tuple[float, float]:
+                g = fitted.posterior.joint(columns)
+                return float(g.m_g), float(g.v_g)
+
+            variance = float(moments.v_g)
+            return self._possible(
+                float(moments.m_g), variance + self._of_widths(mean_in_use, variance)
+            )
+
+        def in_use(fitted: Fitted) -> tuple[float, float]:
+            value, spread = value_of_measure(fitted.mixture, measure, x, seed=self.seed)
+            return value, spread**2
+
+        rho, variance = in_use(self.fitted)
+        std = math.sqrt(variance + self._of_widths(in_use, variance))
         offset, scale = self._to_user()
         mean, spread = self.measure.raw(rho, offset, scale), self.measure.raw_std(std, scale)
         if self.measure.within_values:
             return self._possible(self._flip(mean), spread**2)
         low, high = self.possible
         return min(max(mean, low), high), spread
+
+    def _of_widths(self, value: Callable[[Fitted], tuple[float, float]], variance: float) -> float:
+        """What widths that are not known exactly add to the variance of a value.
+
+        Var v = E_w Var[v | w] + Var_w E[v | w] for each of them; they are independent.
+        """
+        added = 0.0
+        for nodes in self._fitted_by_width():
+            values = [(share, *value(fitted)) for fitted, share in nodes]
+            middle = sum(share * mean for share, mean, _ in values)
+            whole = sum(share * (own + (mean - middle) ** 2) for share, mean, own in values)
+            added += max(0.0, whole - variance)
+        return added
+
+    def _fitted_by_width(self) -> list[list[tuple[Fitted, float]]]:
+        """For each learned width: the model by some widths, with their weights."""
+        if self._by_width is None:
+            self._by_width = []
+            for name, law in self.learned.items():
+                laws, weights = law.by_width()
+                noises = [self._noise_with({**self.learned, name: each}) for each in laws]
+                models = [replace(self.fitted, law=self._placed(noise)) for noise in noises]
+                self._by_width.append(list(zip(models, weights, strict=True)))
+        return self._by_width
 
     def _possible(self, mean: float, variance: float) -> tuple[float, float]:
         """Mean in the user's sign, not beyond what f can have, and standard deviation.

@@ -249,7 +249,16 @@ def _places(subject: Subject) -> Iterator[Finding]:
 
 
 def _noise(subject: Subject) -> Iterator[Finding]:
-    """Whether the assumed noise agrees with what was measured."""
+    """Whether the assumed noise agrees with what was measured, and what was learned of it."""
+    for name, law in subject.optimizer.learned.items():
+        low, high = law.width_interval
+        yield Finding(
+            "note",
+            "noise",
+            f"the width of the noise of {subject.name(name)} is learned: {law.std:.3g} ({low:.3g} "
+            f"to {high:.3g}), as by {law.worth:g} measured pairs. The interval of the robust value "
+            "has this in it; bands of curves, and constraints, do not",
+        )
     for each in measured_deviations(subject):
         low, high = each.interval
         measured = (
