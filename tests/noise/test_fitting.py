@@ -238,7 +238,7 @@ def test_outliers_are_named():
 
 
 @given(
-    scale=st.sampled_from([1e-150, 1e-9, 1.0, 1e6, 1e120]),
+    scale=st.sampled_from([1e-90, 1e-9, 1.0, 1e6, 1e90]),
     sign=st.sampled_from([1, -1]),
     seed=st.integers(0, 20),
 )
@@ -262,6 +262,8 @@ def test_units_do_not_matter(scale, sign, seed):
         ([0.1] * 5, None, ValueError, "Discrete([0.1]), a constant offset"),
         ([0.1, math.nan, 0.2], None, ValueError, "1 are not; leave those out"),
         ([0.1, 0.2, 0.3], [1.0], ValueError, "3 executed values, but 1 planned"),
+        ([1e200, 0.0, 1.0], None, ValueError, "within ±1e+100"),
+        ([1e-200, 0.0, 1e-201], None, ValueError, "give them in another unit"),
         ([[0.1], [0.2], [0.3]], None, TypeError, "one for each measurement"),
         ("0.1", None, TypeError, "must be a list of numbers"),
         (["a", "b", "c"], None, TypeError, "must be a list of numbers"),
@@ -341,3 +343,25 @@ def test_standardised_values_are_of_one_law():
     )
     assert z.tolist() == [[0.0, 1.0], [0.0, 1.0]]
     assert shape.tolist() == [[4.0], [5.0]]
+
+
+@given(
+    st.lists(
+        st.sampled_from([0.0, 0.1, -0.1, 0.25, 3.0]) | st.floats(-1e6, 1e6, allow_subnormal=False),
+        min_size=3,
+        max_size=24,
+    ),
+    st.booleans(),
+)
+@settings(max_examples=40, deadline=None)
+def test_any_sample_has_a_law_or_is_refused(values, paired):
+    plan = np.linspace(1, 5, len(values)) if paired else None
+    try:
+        fit = fit_noise(np.array(values) + (0 if plan is None else plan), plan)
+    except ValueError:
+        return
+    assert all(math.isfinite(law.aicc) and law.width.value > 0 for law in fit.laws)
+    assert all(0 < law.p_value <= 1 for law in fit.laws)
+    assert all(law.width.interval[0] <= law.width.interval[1] for law in fit.laws)
+    assert math.isfinite(float(fit.law.mean))
+    assert str(fit)

@@ -26,6 +26,8 @@ ALIKE = 2.0
 MOST_DISCRETE = 5  # different values that are taken for values of their own, such as notches
 VARIED = 0.05  # share by which planned values must differ to tell errors in per cent from others
 LOG_NORMAL = "log-normal"
+PILED = 0.3  # share of equal values, at which the likelihood of Student's law has no end
+LARGEST, SMALLEST = 1e100, 1e-100  # values, and their range: squares must be numbers
 
 
 @dataclass(frozen=True)
@@ -235,6 +237,11 @@ def _seen_by(name: str, relative: bool, values: Values, plan: Values | None) -> 
 def _check(values: Values) -> None:
     if len(values) < LEAST_VALUES:
         raise ValueError(f"at least {LEAST_VALUES} values are needed, got {len(values)}")
+    if np.abs(values).max() > LARGEST or 0 < np.ptp(values) < SMALLEST:
+        raise ValueError(
+            f"values must lie within ±{LARGEST:g}, and differ by {SMALLEST:g} or more; give them "
+            "in another unit"
+        )
     if not np.ptp(values):
         one = f"{values[0]:.6g}"
         remedy = (
@@ -249,7 +256,9 @@ def _fitted(values: Values, plan: Values | None, random: np.random.Generator) ->
 
     enough = len(values) >= FEW
     step = step_of(values) or 0.0
-    laws = [law for each in (FAMILIES if enough else (NORMAL,)) for law in both(each, values, step)]
+    piled = np.unique(values, return_counts=True)[1].max() > PILED * len(values)
+    families = [each for each in FAMILIES if not (piled and each.name == "student-t")]
+    laws = [law for each in (families if enough else (NORMAL,)) for law in both(each, values, step)]
     if plan is not None and _varied(plan):
         # the densities of xi are those of zeta by the unit of zeta
         unit = float(np.log(np.abs(plan)).sum())
