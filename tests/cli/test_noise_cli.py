@@ -160,6 +160,7 @@ REFUSED = {
         [],
         "measured.csv:3: 'x' must be a finite number",
     ),
+    "decimal commas": ("x;y\n0,05;1\n-0,1;1\n0,2;1\n", [], "measured.csv:2: 'x' must be a finite"),
     "too few": ("x\n0.1\n0.2\n", [], "no column has a law"),
     "infinite": ("x\n0.1\ninf\n0.2\n", [], "measured.csv:3"),
     "no numbers": ("who\nanna\notto\n", [], "has no column of numbers"),

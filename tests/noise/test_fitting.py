@@ -158,6 +158,10 @@ def test_few_values_are_normal_with_a_wide_interval():
     assert "Measure more" in fit.remarks[0]
 
 
+def test_few_values_with_an_offset_have_one():
+    assert fit_noise([3.0, 5.0, 4.0, 4.1]).best.title == "normal + offset"
+
+
 def test_errors_in_proportion_to_the_value():
     random = np.random.default_rng(2)
     planned = random.uniform(1, 10, 60)

@@ -316,7 +316,7 @@ def _best(values: Values, laws: Sequence[FittedLaw]) -> FittedLaw:
     if len(different) <= MOST_DISCRETE and len(values) >= FEW_VALUES:
         found = {"values": different.tolist(), "weights": counts.astype(float).tolist()}
         return FittedLaw("discrete", found)
-    fitting = [law for law in laws if law.fits or len(values) < FEW]
+    fitting = [law for law in laws if law.fits] or (laws if len(values) < FEW else [])
     if not fitting:
         return FittedLaw("empirical", {"samples": values.tolist()})
     smallest = min(law.aicc for law in fitting)

@@ -12,6 +12,7 @@ from meseta.noise.families import Values
 from meseta.study.entries import read_text_number
 from meseta.study.spreadsheet import Line, read_lines
 
+_COMMA = re.compile(r"[+\-\u2212]?\d*,\d+")  # a number with a decimal comma
 _UNIT = re.compile(r"(?P<name>.*\S)\s*\[(?P<unit>[^\[\]]*)\]")
 
 
@@ -164,7 +165,7 @@ def _column(path: Path, lines: Sequence[Line], titles: Sequence[str], place: int
 def _no_deviations(lines: Sequence[Line], place: int) -> str:
     """Why a column has no deviations; empty: it may have."""
     cells = [line.cells[place].strip() for line in lines]
-    if not any(_is_number(cell) for cell in cells if cell):
+    if not any(_is_number(cell) or _COMMA.fullmatch(cell) for cell in cells):
         return "has no numbers"
     first = cells[0]
     counted = [str(i + int(first)) for i in range(len(cells))] if first.isdecimal() else []
