@@ -197,7 +197,7 @@ def test_the_surrogate_is_fitted_once_per_set_of_data(monkeypatch):
         fits.append(args)
         return fit_surrogates(*args, **options)
 
-    monkeypatch.setattr(meseta.optimizer.ask_tell, "fit_surrogates", counted)
+    monkeypatch.setattr(meseta.optimizer.fitting, "fit_surrogates", counted)
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.recommend()
     optimizer.nominal()
