@@ -1,12 +1,15 @@
 """What was told can be put right: nothing is lost, and the model follows."""
 
+import contextlib
 import json
+import time
 from dataclasses import asdict
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import meseta
 from meseta import AtMost, Normal, Optimizer
 from meseta.optimizer.amendment import (
     Amendment,
@@ -258,6 +261,54 @@ def test_amendments_of_any_kind_in_any_order_can_be_applied(value, said):
     assert before.value == (given_values[-1].value if given_values else value)
 
 
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["ask", "tell", "fail", "correct", "set", "void", "comment"]),
+        st.integers(0, 7),
+        st.floats(-1, 1),
+    ),
+    max_size=25,
+)
+
+
+@given(steps)
+def test_any_order_of_asking_telling_and_putting_right_leaves_a_sound_record(done):
+    optimizer = Optimizer(LINE, noise=NOISE, method="sobol")
+    for what, number, x in done:
+        with contextlib.suppress(ValueError):  # what cannot be meant is refused
+            if what == "ask":
+                optimizer.ask()
+            elif what in ("tell", "fail"):
+                optimizer.tell({"x": abs(x)}, None if what == "fail" else x)
+            elif what == "correct":
+                optimizer.correct(number, x if x > -0.5 else None, why="w")
+            elif what == "set":
+                optimizer.correct(number, why="w", params={"x": x})
+            elif what == "void":
+                optimizer.withdraw(number, why="w")
+            else:
+                optimizer.comment(number, "c")
+    trials = optimizer.trials
+    counted = [t for t in trials if t.state in ("complete", "failed")]
+    assert len(optimizer.history) == len(counted)
+    assert all((t.value is None) == (t.state != "complete") for t in trials)
+    again = Optimizer(LINE, noise=NOISE, method="sobol").with_trials(trials)
+    assert again.trials == trials
+    assert again.ask(2) == optimizer.ask(2)
+    for trial in trials:
+        before = [each.before for each in trial.amendments]
+        assert None not in before
+
+
+def test_withdrawn_trials_are_not_drawn():
+    optimizer = told([0.1, 0.5, 0.2, 0.4])
+    optimizer.withdraw(0, why="wrong sample")
+    view = meseta.report.for_optimizer(optimizer).report
+    assert view.search.trials[0].state == "withdrawn"
+    assert view.complete == 3
+    meseta.plot.trials(view)
+
+
 def test_a_user_without_a_name_may_correct_all_the_same(monkeypatch):
     def unnamed():
         raise KeyError("getpwuid(): uid not found: 1234")
@@ -269,8 +320,6 @@ def test_a_user_without_a_name_may_correct_all_the_same(monkeypatch):
 
 
 def test_times_are_kept_in_utc_and_shown_where_the_reader_is(monkeypatch):
-    import time
-
     monkeypatch.setenv("TZ", "Asia/Kolkata")
     time.tzset()
     try:

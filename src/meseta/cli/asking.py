@@ -25,5 +25,10 @@ def check_meant(found: Sequence[str], yes: bool, as_json: bool) -> None:
         raise ValueError(f"{'; '.join(found)}. Nothing was stored; if that is right, say --yes")
     for sentence in found:
         say(sentence)
-    if not typer.confirm("Is that right?", err=True):
-        stop("nothing was stored", FAILURE)
+    confirm("Is that right?", "nothing was stored")
+
+
+def confirm(question: str, otherwise: str) -> None:
+    """Ask, and end the command if the answer is no."""
+    if not typer.confirm(question, err=True):
+        stop(otherwise, FAILURE)

@@ -1,11 +1,11 @@
-"""The commands that put the record of a study right: `meseta correct`, `withdraw`, `comment`."""
+"""The commands that put a study right: `meseta correct`, `withdraw`, `comment`, `change`."""
 
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from meseta.cli.asking import Yes, check_meant
-from meseta.cli.endings import failures, wrong_use
+from meseta.cli.asking import Yes, at_a_terminal, check_meant, confirm
+from meseta.cli.endings import WRONG_USE, failures, stop, wrong_use
 from meseta.cli.negatives import NumbersCommand
 from meseta.cli.opening import Executed, Json, Repeats, Stds, StudyPath, Words, assignments, opened
 from meseta.cli.printing import echo, print_json
@@ -23,7 +23,7 @@ Why = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands, in the order people need them."""
-    for function in (correct, withdraw, comment):
+    for function in (correct, withdraw, comment, change):
         app.command(cls=NumbersCommand)(function)
 
 
@@ -88,6 +88,49 @@ def comment(
 
         amended = amending.read_comment(ledger, trial, text)
     _store(ledger, amended, as_json)
+
+
+def change(
+    path: StudyPath,
+    old: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--old",
+            metavar="NAME=VALUE",
+            help="The value that earlier trials had of a parameter that is new.",
+        ),
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Take the change over; do not ask.")] = False,
+) -> None:
+    """Take over parameters that have changed in the study file.
+
+    A range or choices may become others as long as all trials stay valid, and a parameter may be
+    added. Nothing is changed before all of it was checked.
+    """
+    with wrong_use():
+        from meseta.study.toml.check import check
+        from meseta.study.toml.file import read_study
+
+        file = read_study(path)
+        check(file)
+        texts = assignments("--old", old)
+    with failures():
+        from meseta.study import changing
+
+        with wrong_use():
+            study, planned = changing.plan_change(file, texts)
+    if planned is None:
+        echo(f"{path} and its study have the same parameters; nothing is changed")
+        return
+    for sentence in planned.words:
+        echo(sentence)
+    if not yes:
+        if not at_a_terminal():
+            stop("nothing was changed; say --yes to take that over", WRONG_USE)
+        confirm("Take that over?", "nothing was changed")
+    with failures():
+        changing.store(study, planned)
+    echo("the study is changed; its trials are kept")
 
 
 def _store(ledger: "Ledger", amended: "Amended", as_json: bool) -> None:

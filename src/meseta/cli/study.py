@@ -145,7 +145,7 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False, xlsx: Xlsx 
         if row["error"]:
             what = "failed" if row["state"] == "failed" else "lacks an outcome"
             echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
-    for line in show.amendment_lines(rows):
+    for line in (*show.amendment_lines(rows), *show.change_lines(ledger.study)):
         echo(line)
 
 
@@ -165,7 +165,7 @@ def _export(path: Path, csv: bool, as_json: bool, xlsx: Path | None) -> None:
         print_csv(found.cells)
     elif as_json:
         now = progress(found.trials, found.file.budget)
-        print_json({**show.progress_data(now), "trials": found.rows})
+        print_json({**show.progress_data(now), "trials": found.rows, "changes": found.changes})
     else:
         echo(f"{xlsx} is written")
 

@@ -21,7 +21,7 @@ from meseta.study.lab import (
     read_others,
     read_told,
 )
-from meseta.study.ledger import Ledger
+from meseta.study.ledger import Ledger, raise_format
 from meseta.study.progress import kept_instead, kind_of
 from meseta.study.quality import read_quality
 from meseta.study.unusual import Said, unusual
@@ -97,7 +97,7 @@ def read_comment(ledger: Ledger, number: int, text: str) -> Amended:
 
 def store(ledger: Ledger, amended: Amended) -> Amendment:
     """Store it; returns it with what was before."""
-    ledger.raise_format()
+    raise_format(ledger.study)
     return amend.store(ledger.study, *amended)
 
 

@@ -51,7 +51,7 @@ def _is_listed(file: StudyFile, params: Mapping[str, Any]) -> bool:
     if listed is None or isinstance(listed, str):
         return False
     return any(
-        all(name in params and _is_equal(each, params[name]) for name, each in design.items())
+        all(name in params and is_equal(each, params[name]) for name, each in design.items())
         for design in listed
     )
 
@@ -91,7 +91,7 @@ def is_same(kept: Any, given: Any, parameter: Parameter | None = None) -> bool:
 
     Where that would move it by more than the resolution of the parameter, it is another.
     """
-    if _is_equal(kept, given):
+    if is_equal(kept, given):
         return True
     if not isinstance(kept, float) or isinstance(given, bool) or not isinstance(given, int | float):
         return False
@@ -105,7 +105,8 @@ def is_same(kept: Any, given: Any, parameter: Parameter | None = None) -> bool:
     return abs(one - two) <= RESOLUTION * (high - low)
 
 
-def _is_equal(kept: Any, given: Any) -> bool:
+def is_equal(kept: Any, given: Any) -> bool:
+    """Whether a value is the kept one, but for what arithmetic may have done to it."""
     if isinstance(kept, float) and isinstance(given, int | float):
         return abs(kept - given) <= ROUNDING * max(abs(kept), abs(given))
     return bool(kept == given)

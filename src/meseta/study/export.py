@@ -11,7 +11,7 @@ from meseta.optimizer.outcomes import EXECUTED, VALUE
 from meseta.optimizer.precision import COUNT, STD
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
 from meseta.study.quality import OF, columns
-from meseta.study.show import trial_data
+from meseta.study.show import change_data, trial_data
 from meseta.study.spreadsheet import COMMENT, FAILED, STATE, TRIAL, Cells
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
 from meseta.study.toml.sentences import StudyError
@@ -24,6 +24,7 @@ class Export:
     file: StudyFile  # without parameters, where the file cannot be read
     trials: list[FrozenTrial]
     note: str  # how the file differs from the trials; empty: it does not
+    changes: list[dict[str, Any]]  # of the parameters
 
     @property
     def rows(self) -> list[dict[str, Any]]:
@@ -78,4 +79,4 @@ def export(path: Path) -> Export:
             note = differences(file, study, distributions_of(file.ranges()))
         except StudyError as error:
             note = f"the file cannot be used as it is: {error}"
-    return Export(file, trials_of(study, database), note)
+    return Export(file, trials_of(study, database), note, change_data(study))

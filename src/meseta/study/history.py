@@ -119,7 +119,7 @@ def _historic(
 
 def add_history(ledger: Ledger, found: Sequence[Found]) -> None:
     """Add the trials."""
-    ledger.study.add_trials([each.trial for each in found])
+    ledger.add_trials([each.trial for each in found])
 
 
 def _unknown(ledger: Ledger, found: Sequence[Found]) -> tuple[list[Found], int]:

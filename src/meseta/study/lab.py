@@ -18,6 +18,7 @@ from meseta.integrations.optuna.attributes import (
     executed_of,
     is_withdrawn,
     outcomes_of,
+    stated_of,
     versions,
 )
 from meseta.optimizer.outcomes import VALUE
@@ -93,8 +94,8 @@ def ask(ledger: Ledger, num: int) -> list[Trial]:
     sampler = FileSampler(ledger, by_hand=True)
     ledger.study.sampler = sampler
     waiting = sum(trial.state == TrialState.WAITING for trial in ledger.trials)
-    queued = [ledger.study.ask(ledger.distributions) for _ in range(min(num, waiting))]
-    planned = [_pending_trial(ledger, trial.number, trial.params) for trial in queued]
+    queued = [ledger.ask() for _ in range(min(num, waiting))]
+    planned = [_pending_trial(ledger, each.number, ledger.design_of(each)) for each in queued]
     if len(planned) < num:
         numbers = [ledger.begin_trial(BY_HAND, True) for _ in range(num - len(planned))]
         try:
@@ -407,7 +408,8 @@ def _is_same(ledger: Ledger, told: FrozenTrial, outcome: Outcome) -> bool:
     """Whether the same outcome was told before."""
     kept = identity(told)
     given = kept._replace(
-        carried_out={**told.params, **outcome.executed},
+        # what was stated is in place of what nobody could tell at the time
+        carried_out={**told.params, **stated_of(told), **outcome.executed},
         value=outcome.value,
         others=outcome.others,
         failed=outcome.value is None,

@@ -1,7 +1,8 @@
 """The trials of a study in its storage; refused where they belong to another study."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.attributes import DESIGNS
+from meseta.integrations.optuna.changed import Distributions, changes_in, written
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.database import (
     PatientDatabase,
@@ -30,14 +32,14 @@ from meseta.study.database import (
     trouble,
 )
 from meseta.study.toml.file import StudyFile
-from meseta.study.toml.unchanged import PARAMETERS, Distributions, as_attribute, changes
+from meseta.study.toml.unchanged import PARAMETERS, changes
 from meseta.study.workers.liveness import with_silence
 
 if TYPE_CHECKING:
     from meseta.space.space import Space
 
-# An attribute of studies. 1: the trials say all. 2: amendments count, which older versions of
-# meseta do not know.
+# An attribute of studies. 1: the trials say all. 2: amendments and changes count, which older
+# versions of meseta do not know.
 FORMAT, OLDEST, NEWEST = "meseta:format", 1, 2
 
 
@@ -54,6 +56,7 @@ class Ledger:
     database: PatientDatabase
     parameters: Mapping[str, Parameter]
     distributions: Distributions
+    stored: Mapping[str, str]  # parameters that trials have under another name, see `Change`
 
     @cached_property
     def space(self) -> "Space":
@@ -71,6 +74,34 @@ class Ledger:
         observed = self.file.observed
         return {name: params[name] for name in self.parameters if name not in observed}
 
+    def ask(self) -> optuna.Trial:
+        """Begin a trial with a design by the sampler; see `design_of` for its values."""
+        return self.study.ask({self.stored.get(n, n): d for n, d in self.distributions.items()})
+
+    def design_of(self, trial: optuna.Trial) -> dict[str, Any]:
+        """The values of a trial that has just begun, by the names of the file."""
+        named = {alias: name for name, alias in self.stored.items()}
+        return {named.get(name, name): value for name, value in trial.params.items()}
+
+    def add_trials(self, trials: Sequence[FrozenTrial]) -> None:
+        """Add trials that have the names of the file."""
+        self.study.add_trials([self._as_stored(trial) for trial in trials])
+
+    def _as_stored(self, trial: FrozenTrial) -> FrozenTrial:
+        new = copy(trial)
+        new.params = {self.stored.get(name, name): v for name, v in trial.params.items()}
+        new.distributions = {self.stored.get(n, n): d for n, d in trial.distributions.items()}
+        return new
+
+    def check_unchanged(self) -> None:
+        """Refuse to go on where somebody has changed the parameters meanwhile."""
+        changed = changes_in(self.study.user_attrs)
+        if changed and changed[-1].parameters != self.distributions:
+            raise StorageError(
+                f"the parameters of the study {self.file.name!r} were changed meanwhile; start "
+                "the same command again"
+            )
+
     def begin_trial(self, key: str, value: Any) -> int:
         """Begin a trial with an attribute and no design yet; returns its number."""
         storage = self.database.storage
@@ -83,16 +114,13 @@ class Ledger:
         storage, begun = self.database.storage, self.trial_id(number)
         for name, distribution in self.distributions.items():
             internal = distribution.to_internal_repr(params[name])
-            storage.set_trial_param(begun, name, internal, distribution)
+            stored = self.stored.get(name, name)
+            storage.set_trial_param(begun, stored, internal, distribution)
 
     def trial_id(self, number: int) -> int:
         storage = self.database.storage
         study_id = storage.get_study_id_from_name(self.file.name)
         return storage.get_trial_id_from_study_id_trial_number(study_id, number)
-
-    def raise_format(self) -> None:
-        """Say that versions of meseta that do not know amendments would misread the study."""
-        _keep(self.study, {FORMAT: NEWEST})
 
     def mark(self, number: int, key: str, value: Any) -> None:
         """Set an attribute of a trial that is not finished."""
@@ -123,9 +151,19 @@ def open_ledger(
         study, database = kept_study(file, patience)
     _check_same(file, study, wanted)
     if not reading:
-        _keep(study, {FORMAT: _format(study), PARAMETERS: as_attribute(wanted)})
-        _keep(study, {DESIGNS: designs} if (designs := designs_of(parameters)) else {})
-    return Ledger(file, study, database, parameters, wanted)
+        _keep(study, {FORMAT: _format(study), PARAMETERS: written(wanted)})
+        designs = designs_of(parameters)
+        _keep(study, {DESIGNS: designs} if designs or study.user_attrs.get(DESIGNS) else {})
+    return Ledger(file, study, database, parameters, wanted, stored_names(study))
+
+
+def stored_names(study: optuna.Study) -> dict[str, str]:
+    """The parameters that new trials have under another name."""
+    return {
+        name: alias
+        for change in changes_in(study.user_attrs)
+        for name, alias in change.stored.items()
+    }
 
 
 def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, PatientDatabase]:
@@ -158,6 +196,11 @@ def _format(study: optuna.Study) -> Any:
     return study.user_attrs.get(FORMAT, OLDEST)
 
 
+def raise_format(study: optuna.Study) -> None:
+    """Say that versions of meseta that do not know amendments would misread the study."""
+    _keep(study, {FORMAT: NEWEST})
+
+
 def _check_format(file: StudyFile, study: optuna.Study) -> None:
     kept = _format(study)
     if not isinstance(kept, int) or kept > NEWEST:
@@ -173,19 +216,26 @@ def differences(file: StudyFile, study: optuna.Study, wanted: Distributions) -> 
     if study.direction.name.lower() != file.direction:
         kept = study.direction.name.lower()
         return f"{here} is one to {kept}, but {file.label} says {file.direction}"
-    trials = study.get_trials(deepcopy=False)
+    trials = amended_trials(study)
     found = changes(study, trials, wanted)
-    kept, named = study.user_attrs.get(DESIGNS, {}), designs_of(file.ranges())
-    if trials and not found and kept != named:
-        found = [f"its designs have the ranges {kept}, in the file {named}"]
+    designs, named = kept_designs(study), designs_of(file.ranges())
+    if trials and not found and designs != named:
+        found = [f"its designs have the ranges {designs}, in the file {named}"]
     return f"{here} has other parameters than {file.label}: {'; '.join(found)}" if found else ""
+
+
+def kept_designs(study: optuna.Study) -> dict[str, list[float]]:
+    """The ranges of designs that the study has trials of."""
+    changed = changes_in(study.user_attrs)
+    return changed[-1].designs if changed else study.user_attrs.get(DESIGNS, {})
 
 
 def _check_same(file: StudyFile, study: optuna.Study, wanted: Distributions) -> None:
     found = differences(file, study, wanted)
     if found:
         raise StorageError(
-            f"{found}. Nothing was changed. Take the change back; or write the trials out with "
+            f"{found}. Nothing was changed. Take the change back; or take it over with `meseta "
+            f"change {file.label}`, if all trials stay valid; or write the trials out with "
             f"`meseta status {file.label} --csv > trials.csv`, give the study another name in the "
             "file, and take them over with `meseta import`"
         )

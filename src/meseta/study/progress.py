@@ -9,7 +9,14 @@ from typing import Any, Literal
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
-from meseta.integrations.optuna.attributes import ERROR, VOID, is_void, is_withdrawn
+from meseta.integrations.optuna.attributes import (
+    ERROR,
+    EXECUTED,
+    VOID,
+    is_void,
+    is_withdrawn,
+    stated_of,
+)
 from meseta.optimizer.evaluation import DEATHS
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, INSTEAD_OF, SEEN
@@ -143,14 +150,21 @@ def keep_instead(
     ledger: Ledger, ended: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
 ) -> None:
     """Store the outcome of a trial that was given up before, as a trial of its own."""
+    # what was stated of parameters that it is older than belongs to the new trial, too
+    stated = {n: v for n, v in stated_of(ended).items() if ended.params.get(n) != v}
+    executed = {**stated, **attributes.get(EXECUTED, {})}
     kept = create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,
         params=ended.params,
         distributions=ended.distributions,
-        user_attrs={INSTEAD_OF: ended.number, **attributes},
+        user_attrs={
+            INSTEAD_OF: ended.number,
+            **attributes,
+            **({EXECUTED: executed} if executed else {}),
+        },
     )
-    ledger.study.add_trial(kept)
+    ledger.add_trials([kept])
 
 
 def _end(ledger: Ledger, number: int, key: str, why: str) -> bool:

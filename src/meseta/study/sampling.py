@@ -32,7 +32,17 @@ class FileSampler(RobustSampler):
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        return {n: each for n, each in self._ledger.distributions.items() if not each.single()}
+        distributions, stored = self._ledger.distributions, self._ledger.stored
+        return {stored.get(n, n): each for n, each in distributions.items() if not each.single()}
+
+    def sample_relative(
+        self, study: optuna.Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """The next design, by the names that trials are stored with."""
+        names = {alias: name for name, alias in self._ledger.stored.items()}
+        by_name = {names.get(each, each): d for each, d in search_space.items()}
+        design = super().sample_relative(study, trial, by_name)
+        return {self._ledger.stored.get(name, name): value for name, value in design.items()}
 
     def complete_designs(self, study: optuna.Study, numbers: Sequence[int]) -> list[dict[str, Any]]:
         """The designs of trials that have begun, with values of observed parameters, too."""

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from optuna.study import Study
 from optuna.trial import FrozenTrial
 from rich.console import Console
 from rich.measure import Measurement
@@ -22,6 +23,7 @@ from meseta.integrations.optuna.attributes import (
     precision_of,
     stds_of,
 )
+from meseta.integrations.optuna.changed import changes_in
 from meseta.optimizer.amendment import Amendment
 from meseta.optimizer.precision import COUNT
 from meseta.optimizer.record import Kept, Trial
@@ -190,6 +192,19 @@ def amendment_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         for row in rows
         for each in row["amendments"]
     ]
+
+
+def change_data(study: Study) -> list[dict[str, Any]]:
+    """The changes of the parameters, for programs."""
+    return [
+        {"who": each.who, "when": each.when, "trials": each.trials, "changes": list(each.words)}
+        for each in changes_in(study.user_attrs)
+    ]
+
+
+def change_lines(study: Study) -> list[str]:
+    """The changes of the parameters, a line each."""
+    return [f"changed: {one_line(str(each))}" for each in changes_in(study.user_attrs)]
 
 
 def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:

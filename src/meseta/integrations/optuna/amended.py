@@ -28,15 +28,17 @@ from meseta.integrations.optuna.attributes import (
     precision_of,
     stds_of,
 )
+from meseta.integrations.optuna.changed import changed, changes_in
 from meseta.optimizer.amendment import Amendment, Entry, applied, read_amendment
 from meseta.optimizer.precision import COUNT, STD
 
 
 def amended_trials(study: Study, states: Sequence[TrialState] | None = None) -> list[FrozenTrial]:
-    """All trials, or those in these states, with what was said of them later."""
+    """All trials, or those in these states, with what was said of them and the study later."""
     # first: what is amended has finished before
-    said = amendments_in(attributes_of(study))
-    trials = study.get_trials(deepcopy=False)
+    attributes = attributes_of(study)
+    said, changes = amendments_in(attributes), changes_in(attributes)
+    trials = [changed(trial, changes) for trial in study.get_trials(deepcopy=False)]
     read = [amended(trial, said.get(trial.number, ())) for trial in trials]
     return [trial for trial in read if states is None or trial.state in states]
 

@@ -38,6 +38,12 @@ AMENDMENT = "meseta:amend:"
 # both, see `amended_trials`; they are never stored.
 AMENDED = "meseta:amended"
 EARLIER = "meseta:earlier"
+# Attributes of a study begin with this, then an identity of their own: its parameters from some
+# moment on, see `changed`.
+CHANGE = "meseta:changes:"
+# The values of parameters that a trial is older than. Readers of the trials compute it; it is never
+# stored.
+STATED = "meseta:stated"
 
 
 def is_void(trial: FrozenTrial) -> bool:
@@ -92,6 +98,11 @@ def stds_of(trial: FrozenTrial) -> dict[str, Any]:
     """The standard deviations of measurements that it says, by outcome."""
     said = precision_of(trial).get(STD) or {}
     return dict(said) if isinstance(said, Mapping) else {VALUE: said}
+
+
+def stated_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The values of parameters that the trial is older than."""
+    return dict(trial.user_attrs.get(STATED, {}))
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:

@@ -9,30 +9,26 @@ from optuna.distributions import (
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
-    distribution_to_json,
-    json_to_distribution,
 )
 from optuna.trial import FrozenTrial, TrialState
+
+from meseta.integrations.optuna.changed import Distributions, changes_in, read_written
 
 # An attribute of studies: the parameters by name, as Optuna writes distributions. A trial that is
 # just begun does not have all of its parameters yet, so trials alone cannot tell.
 PARAMETERS = "meseta:parameters"
-
-Distributions = dict[str, BaseDistribution]
-
-
-def as_attribute(distributions: Distributions) -> dict[str, str]:
-    """The value of the attribute PARAMETERS."""
-    return {name: distribution_to_json(each) for name, each in distributions.items()}
 
 
 def kept_parameters(study: Study, trials: Sequence[FrozenTrial]) -> Distributions:
     """The parameters that the study has trials of; empty: there are none yet."""
     if not any(trial.distributions for trial in trials):
         return {}
+    changed = changes_in(study.user_attrs)
+    if changed:
+        return changed[-1].parameters
     kept = study.user_attrs.get(PARAMETERS)
     if isinstance(kept, Mapping):
-        return {name: json_to_distribution(text) for name, text in kept.items()}
+        return read_written(kept)
     complete = [trial for trial in trials if trial.state == TrialState.COMPLETE]
     return dict(max(complete or trials, key=lambda trial: len(trial.distributions)).distributions)
 
@@ -46,22 +42,22 @@ def changes(study: Study, trials: Sequence[FrozenTrial], wanted: Distributions) 
     for trial in trials:
         for name, distribution in trial.distributions.items():
             if not found and (name not in kept or kept[name] != distribution):
-                found.append(f"in trial {trial.number} {name!r} is {_words(distribution)}")
+                found.append(f"in trial {trial.number} {name!r} is {in_words(distribution)}")
     return found
 
 
 def _differences(kept: Distributions, wanted: Distributions) -> Iterator[str]:
     for name, distribution in kept.items():
         if name not in wanted:
-            yield f"the study has {name!r} ({_words(distribution)}), which is not in the file"
+            yield f"the study has {name!r} ({in_words(distribution)}), which is not in the file"
         elif wanted[name] != distribution:
-            yield f"{name!r} is {_words(distribution)}, in the file {_words(wanted[name])}"
+            yield f"{name!r} is {in_words(distribution)}, in the file {in_words(wanted[name])}"
     for name, distribution in wanted.items():
         if name not in kept:
-            yield f"the file has {name!r} ({_words(distribution)}), which is not in the study"
+            yield f"the file has {name!r} ({in_words(distribution)}), which is not in the study"
 
 
-def _words(distribution: BaseDistribution) -> str:
+def in_words(distribution: BaseDistribution) -> str:
     if isinstance(distribution, CategoricalDistribution):
         return f"one of {json.dumps(distribution.choices, ensure_ascii=False)}"
     assert isinstance(distribution, FloatDistribution | IntDistribution)

@@ -45,7 +45,7 @@ def _beside(ledger: Ledger, trial: optuna.Trial) -> list[FrozenTrial]:
         if each.number != trial.number
         and each.state == TrialState.RUNNING
         and VOID not in each.user_attrs
-        and distance(ledger, trial.params, each) < BESIDE
+        and distance(ledger, ledger.design_of(trial), each) < BESIDE
         and not is_abandoned(each)
     ]
 

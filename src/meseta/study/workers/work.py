@@ -82,6 +82,7 @@ def work(
     before = progress(ledger.trials, file.budget).failed if failed is None else failed
     try:
         while (trials is None or done < trials) and parent in (None, os.getppid()):
+            ledger.check_unchanged()
             release_abandoned(ledger)
             now = progress(ledger.trials, file.budget)
             watch(now)
@@ -105,7 +106,7 @@ def _one(ledger: Ledger, evaluate: Evaluate, attempts: int = ATTEMPTS) -> int:
     Two workers that look for a design at the same time may find the same one: one of them looks
     for another, at most `attempts` times.
     """
-    trial = ledger.study.ask(ledger.distributions)
+    trial = ledger.ask()
     try:
         if not _within_budget(ledger, trial.number):
             void(ledger, trial.number, "the budget was used up")
@@ -132,7 +133,7 @@ def _outcome(
     ledger: Ledger, trial: optuna.Trial, evaluate: Evaluate
 ) -> tuple[float | None, dict[str, Any]]:
     """The value, None where the evaluation has failed, and attributes of the trial."""
-    params = ledger.settable(trial.params)
+    params = ledger.settable(ledger.design_of(trial))
     with beating(trial, ledger.trial_id(trial.number), ledger.database):
         try:
             result = evaluate(params)
