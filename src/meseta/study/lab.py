@@ -21,6 +21,7 @@ from meseta.integrations.optuna.attributes import (
     stated_of,
     versions,
 )
+from meseta.optimizer.outcomes import EXECUTED as EXECUTED_COLUMN
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Categorical, Value
@@ -29,7 +30,7 @@ from meseta.study.digits import is_same, readable
 from meseta.study.entries import read_text_number, read_values
 from meseta.study.identity import identity, is_same_experiment
 from meseta.study.ledger import Ledger
-from meseta.study.marks import BY_HAND
+from meseta.study.marks import BY_HAND, CONFIRMS
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
 from meseta.study.quality import NONE as NO_QUALITY
 from meseta.study.quality import Quality, read_quality, texts_in
@@ -269,7 +270,10 @@ def _read_outcome(
     cells: Cells,
 ) -> Outcome:
     trial, (value, failed, texts, others, comment, quality) = asked_for(trials, number), cells
-    executed = read_values(ledger.parameters, texts)
+    confirms = trial.user_attrs.get(CONFIRMS, {})
+    executed = {**confirms.get("place", {}), **read_values(ledger.parameters, texts)}
+    if confirms.get("how") == "as-it-comes":
+        quality = {EXECUTED_COLUMN: "unseen", **quality}
     changed = {
         name: value
         for name, value in executed.items()
