@@ -14,6 +14,7 @@ import pytest
 
 from command_line import typed
 from meseta.integrations.optuna import EXECUTED
+from meseta.integrations.optuna.attributes import UNASKED
 from meseta.study.ledger import FORMAT, NEWEST, open_ledger
 from meseta.study.progress import progress
 from meseta.study.show import table
@@ -119,7 +120,7 @@ def test_history_is_taken_over_once(folder):
     assert [trial.value for trial in trials] == [0.1, 0.4, 0.4, None]
     assert trials[0].params["x"] == 2.0  # the nearest design
     assert trials[0].user_attrs[EXECUTED] == {"x": 2.5}  # what was done
-    assert trials[1].user_attrs == {}
+    assert trials[1].user_attrs == {UNASKED: True}
 
 
 @pytest.mark.parametrize(

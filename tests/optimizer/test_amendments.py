@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import meseta
-from meseta import AtMost, Normal, Optimizer
+from meseta import AtMost, LearnedNormal, Normal, Optimizer
 from meseta.optimizer.amendment import (
     Amendment,
     Entry,
@@ -56,7 +56,6 @@ def test_a_withdrawn_trial_is_as_if_it_had_never_been():
     assert optimizer.trials[2].state == "withdrawn"
     assert optimizer.trials[2].value is None
     assert optimizer.trials[2].amendments[0].before.value == 9.0
-    assert optimizer.deviations["pairs"].iloc[0] == 3
     assert "1 withdrawn" in repr(optimizer)
     with pytest.raises(ValueError, match="withdrawn before"):
         optimizer.withdraw(2, why="again")
@@ -123,6 +122,46 @@ def test_what_a_value_was_told_with_stays_or_is_put_right():
     again = optimizer.with_trials(kept)
     assert again.trials == optimizer.trials
     assert again.recommend() == optimizer.recommend()
+
+
+def test_what_was_measured_follows_what_was_carried_out_in_fact():
+    optimizer = Optimizer({**LINE, "y": (0.0, 1.0)}, noise=NOISE)
+
+    def pairs():
+        return dict(zip(*optimizer.deviations[["parameter", "pairs"]].T.to_numpy(), strict=True))
+
+    for _ in range(3):
+        design = optimizer.ask()
+        optimizer.tell(design, 1.0, executed={"x": design["x"]})
+    assert pairs() == {"x": 3, "y": 0}
+    optimizer.correct(0, why="read off anew", params={"y": 0.5})
+    assert optimizer.trials[0].measured == ("x", "y")
+    optimizer.withdraw(0, why="wrong sample")
+    optimizer.correct(1, why="nobody saw it", executed="unseen")
+    assert pairs() == {"x": 1, "y": 0}
+    optimizer.correct(0, 1.0, why="no, the right one")
+    assert pairs() == {"x": 2, "y": 1}
+    optimizer.tell({"x": 0.3, "y": 0.3}, 1.0)
+    optimizer.correct(3, why="there was no plan", params={"x": 0.4})
+    assert pairs() == {"x": 2, "y": 1}
+    said = json.loads(json.dumps([asdict(trial) for trial in optimizer.trials]))
+    again = optimizer.with_trials(
+        [Trial(**{**each, "measured": tuple(each["measured"])}) for each in said]
+    )
+    assert again.trials == optimizer.trials
+
+
+def test_a_learned_width_follows_corrections():
+    noise = {"x": LearnedNormal(0.05, worth=5)}
+    right, wrong = (Optimizer(LINE, noise=noise) for _ in range(2))
+    for optimizer, x in ((right, 0.52), (wrong, 0.9)):
+        optimizer.tell({"x": 0.5}, 1.0, executed={"x": x})
+        optimizer.tell({"x": 0.2}, 0.5)
+    wrong.correct(0, why="typed", params={"x": 0.52})
+    assert wrong.learned == right.learned
+    assert wrong.recommend() == right.recommend()
+    wrong.withdraw(0, why="wrong sample")
+    assert wrong.learned == noise
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_the_original_keeps_its_own_trials():
 def test_a_model_of_the_same_values_is_not_fitted_again(monkeypatch):
     before = interrupted()
     before.recommend()
-    monkeypatch.setattr("meseta.optimizer.ask_tell.fit_surrogates", None)
+    monkeypatch.setattr("meseta.optimizer.fitting.fit_surrogates", None)
     again = before.with_trials(before.trials[:-1])  # without the pending one
     assert again.recommend() == before.recommend()
 
@@ -78,7 +78,8 @@ def test_a_seed_of_its_own():
 
 
 def test_what_was_planned_is_kept():
-    trial = complete(origin="method", planned={"x": 0.5, "solvent": "water"})
+    planned = {"x": 0.5, "solvent": "water"}
+    trial = complete(origin="method", planned=planned, measured=("x",))
     optimizer = fresh().with_trials([trial])
     assert optimizer.trials == (trial,)
     assert optimizer.deviations["mean"].tolist() == pytest.approx([-0.1])
@@ -107,6 +108,11 @@ REFUSED = {
     "a pending value": ([complete(state="pending")], "is pending but has a value, 1.0"),
     "a failed value": ([complete(state="failed")], "is failed but has a value, 1.0"),
     "an error with a value": ([complete(error="oh")], "is complete but has an error, 'oh'"),
+    "an unknown measured name": ([complete(measured=("y",))], "trial 0: there is no parameter 'y'"),
+    "a pending measurement": (
+        [Trial(0, {"x": 0.5, "solvent": "water"}, None, "pending", "method", measured=("x",))],
+        "trial 0 is pending but has measured",
+    ),
     "an unknown choice": (
         [complete(params={"x": 0.1, "solvent": "oil"})],
         "trial 0: .* 'oil'",

@@ -18,7 +18,7 @@ from meseta.report.page import numbers
 from meseta.report.page.chart import plot
 from meseta.report.page.labels import label
 from meseta.report.page.markup import Markup, element
-from meseta.report.page.search_tab import verdict
+from meseta.report.views.deviations import Deviation
 from meseta.report.views.estimate import BAND, Estimate, SampledEstimate
 
 NBSP = "\N{NO-BREAK SPACE}"
@@ -161,16 +161,18 @@ def test_settings_have_a_unit_if_they_are_numbers(value, expected):
 
 
 @pytest.mark.parametrize(
-    ("ratio", "words"),
+    ("ratio", "interval", "pairs", "words"),
     [
-        (1.0, "as assumed"),
-        (1.51, "larger than assumed"),
-        (0.66, "smaller than assumed"),
-        (math.nan, "no noise is assumed"),
+        (1.0, (0.7, 1.8), 10, "as assumed"),
+        (1.2, (0.5, 7.0), 2, "too few pairs to tell it from the assumed noise"),
+        (1.51, (1.01, 2.3), 12, "larger than assumed"),
+        (0.66, (0.4, 0.99), 12, "smaller than assumed"),
+        (0.0, (0.0, 0.0), 3, "no deviation at all: the instrument may be too coarse to show it"),
+        (math.nan, (math.nan, math.nan), 3, "no noise is assumed"),
     ],
 )
-def test_verdicts_on_deviations(ratio, words):
-    assert verdict(ratio) == words
+def test_verdicts_on_deviations(ratio, interval, pairs, words):
+    assert Deviation("x", pairs, 0.0, 0.1, 0.0, 0.1, ratio, interval).verdict == words
 
 
 # ---- safety

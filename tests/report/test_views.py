@@ -374,11 +374,16 @@ def test_deviations_are_there_where_designs_were_carried_out_otherwise():
         params = optimizer.ask()
         done = {**params, "x": params["x"] + 0.05 * (-1) ** i}
         optimizer.tell(done, hills(done), trial=i)
-    (each,) = search(Subject(optimizer)).deviations
+    found = search(Subject(optimizer))
+    (each,) = found.deviations  # nobody has measured y
     assert each.name == "x"
     assert each.pairs == 6
     assert each.std == pytest.approx(0.05)
     assert each.ratio == pytest.approx(2.5)
+    assert each.interval[0] > 1
+    (finding,) = [each for each in found.findings if each.topic == "noise"]
+    assert finding.level == "warning"
+    assert "by 6 measured pairs the noise of x is 2.5 times as wide as assumed" in finding.text
 
 
 def a_study(num, **settings):

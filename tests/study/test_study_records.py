@@ -347,7 +347,7 @@ def test_an_export_is_no_program_and_comes_back_as_it_was(folder):
     kept = open_ledger(read_study("two.toml"), reading=True).trials
     assert [trial.params["=n;m,o"] for trial in kept] == HARMFUL
     assert [trial.value for trial in kept] == [t.value for t in ledger.trials]
-    assert kept[0].user_attrs == {ERROR: "=evil()"}
+    assert kept[0].user_attrs[ERROR] == "=evil()"
     assert typed("status", "two.toml", "--csv").stdout == written
     assert "0 stored" in typed("import", "one.toml", "out.csv").output
 

@@ -12,13 +12,14 @@ import numpy as np
 from meseta.optimizer.record import Recommendation, Trial
 from meseta.report.views.answer import Answer
 from meseta.report.views.axis import Axis
+from meseta.report.views.deviations import Deviation
 from meseta.report.views.estimate import Estimate, SampledEstimate
 from meseta.report.views.health import Finding
 from meseta.report.views.landscape import Landscape, Map, Mark, PlottedTrial, Slice
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.report.views.report import Report
-from meseta.report.views.search import Deviation, LeaveOneOut, Progress, Search
+from meseta.report.views.search import LeaveOneOut, Progress, Search
 from meseta.report.views.tolerances import FACTORS, Tolerance, Tolerances
 from meseta.report.views.wording import Terms
 
@@ -402,8 +403,8 @@ def _search(made, robust, evaluations, sign, text):
         evaluations,
         fit,
         (
-            Deviation(made[0].name, 6, 0.0123, 0.217, 0.0, 0.1, 2.17),
-            Deviation(made[-1].name, 6, 0.01, 0.2, 0.0, 0.0, math.nan),
+            Deviation(made[0].name, 6, 0.0123, 0.217, 0.0, 0.1, 2.17, (1.4, 4.78)),
+            Deviation(made[-1].name, 6, 0.01, 0.2, 0.0, 0.0, math.nan, (math.nan, math.nan)),
         ),
         (
             Finding("fine", "fit", "the hyper-parameters lie within their bounds"),

@@ -9,6 +9,7 @@ import typer
 
 import meseta
 from meseta.cli import confirm as cli_confirm
+from meseta.cli import noise as cli_noise
 from meseta.cli import study as cli_study
 from meseta.cli.endings import FAILURE, failures, stop, termination_as_interrupt, wrong_use
 
@@ -27,6 +28,7 @@ bench = typer.Typer(
 )
 cli_study.add_to(app)
 cli_confirm.add_to(app)
+cli_noise.add_to(app)
 app.add_typer(bench, name="bench")
 
 Output = Annotated[Path, typer.Option(help="Folder of records, figures and the results page.")]

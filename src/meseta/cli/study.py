@@ -265,7 +265,7 @@ def tell(
     settings: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", metavar="NAME=VALUE", help="A value that was carried out, where it differs."
+            "--set", metavar="NAME=VALUE", help="A value as it was measured, or carried out."
         ),
     ] = None,
     failed: Annotated[

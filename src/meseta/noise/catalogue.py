@@ -57,6 +57,14 @@ LAWS: tuple[Declared, ...] = (
         optional={"mean": "number", "relative": "flag"},
     ),
     Declared(
+        name="learned-normal",
+        home="meseta.noise.learned_normal:LearnedNormal",
+        known="roughly a standard deviation, which measured pairs make known",
+        example="LearnedNormal(0.1, worth=5)",
+        required={"std": "number", "worth": "number"},
+        optional={"mean": "number"},
+    ),
+    Declared(
         name="triangular",
         home="meseta.noise.triangular:Triangular",
         known="a tolerance ± h, the middle more likely",

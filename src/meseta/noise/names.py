@@ -3,11 +3,15 @@
 from meseta.noise.discrete import Discrete as Discrete
 from meseta.noise.empirical import Empirical as Empirical
 from meseta.noise.environment import Environment as Environment
+from meseta.noise.fitting import FittedLaw as FittedLaw
+from meseta.noise.fitting import NoiseFit as NoiseFit
+from meseta.noise.fitting import fit_noise as fit_noise
 from meseta.noise.independent import Independent as Independent
 from meseta.noise.joint import Joint as Joint
 from meseta.noise.laplace import Laplace as Laplace
 from meseta.noise.law import NoiseLaw as NoiseLaw
 from meseta.noise.law import OneDimensional as OneDimensional
+from meseta.noise.learned_normal import LearnedNormal as LearnedNormal
 from meseta.noise.log_normal import LogNormal as LogNormal
 from meseta.noise.mixture import Mixture as Mixture
 from meseta.noise.normal import Normal as Normal

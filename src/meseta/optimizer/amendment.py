@@ -44,6 +44,7 @@ class Entry:
     std: Mapping[str, float] = field(default_factory=dict)  # this and the next as in `Trial`
     n: int = 1
     unseen: bool = False
+    measured: tuple[str, ...] = ()
     withdrawn: bool = False  # it does not count
 
 
@@ -159,6 +160,7 @@ def _corrected(entry: Entry, amendment: Amendment) -> Entry:
     elif value is not None and any(each is not None for each in amendment.outcomes.values()):
         error = None  # it said which outcome was missing
     std = _known({**entry.std, **amendment.std})
+    unseen = entry.unseen if amendment.unseen is None else amendment.unseen
     return Entry(
         value,
         error,
@@ -167,7 +169,8 @@ def _corrected(entry: Entry, amendment: Amendment) -> Entry:
         # what has no value any more has no standard deviation either
         {n: each for n, each in std.items() if n in outcomes or (n == VALUE and value is not None)},
         entry.n if amendment.n is None else amendment.n,
-        entry.unseen if amendment.unseen is None else amendment.unseen,
+        unseen,
+        () if unseen else tuple(dict.fromkeys((*entry.measured, *amendment.params))),
         entry.withdrawn and not amendment.counts,
     )
 
@@ -215,8 +218,10 @@ def read_amendment(said: object) -> Amendment:
     known = {each.name for each in fields(Amendment)}
     if not set(given) <= known or not {"who", "when"} <= set(given):
         raise ValueError(f"{expected}, got {shown(said)}")
-    entry = Entry(**before) if isinstance(before, Mapping) else before
-    return Amendment(**given, before=entry)
+    if isinstance(before, Mapping):
+        entry = Entry(**before)
+        before = replace(entry, measured=tuple(entry.measured))  # a list, in JSON
+    return Amendment(**given, before=before)
 
 
 def read_words(what: str, text: object) -> str:

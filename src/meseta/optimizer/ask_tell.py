@@ -1,7 +1,7 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, overload
@@ -38,10 +38,12 @@ from meseta.optimizer.beyond import (
 from meseta.optimizer.confirmation import Confirmation, confirmation
 from meseta.optimizer.constrained import constrained_nominal, constrained_optimum, kept_at, tells
 from meseta.optimizer.deviations import deviations
+from meseta.optimizer.evaluation import read_executed
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.fitting import fit_values
 from meseta.optimizer.history import check_names, history
-from meseta.optimizer.outcomes import VALUE
+from meseta.optimizer.learned import known_exactly, learned_laws, stated_laws, with_laws
+from meseta.optimizer.outcomes import VALUE, Told
 from meseta.optimizer.precision import (
     Execution,
     check_of_values,
@@ -130,8 +132,11 @@ class Optimizer:
         variables = read_environment(chosen.noise, named)
         design = [name for name in named.names if name not in variables]
         self.space = named.restricted(chosen.allowed, design)
-        self.noise = read_noise(chosen.noise, self.space, chosen.edge)
-        self._acting = read_noise(without_environment(chosen.noise), self.space, chosen.edge)
+        self._rough = stated_laws(chosen.noise, self.space)
+        exact = {name: known_exactly(law) for name, law in self._rough.items()}
+        self.stated = self._noise_with(exact)  # as if all widths were known
+        self.learned = self._rough  # the laws whose widths are learned, given what was measured
+        self.noise = self._noise_with(self.learned)
         self.environments = Environments(self.space, variables)
         if chosen.executed == "unseen":
             check_acting(self._acting)
@@ -148,6 +153,7 @@ class Optimizer:
         self._rows = Rows(self.space)
         self._block: tuple[int, Float[Tensor, "block d"]] | None = None  # of the sequence
         self._fitted: Fitted | None = None  # until the next value is told
+        self._by_width: list[list[tuple[Fitted, float]]] | None = None  # the same for some widths
         self._others: dict[str, Fitted] = {}  # the same for other outcomes
         self._assessed: dict[str, Assessment] = {}
         self._optimum: tuple[Fitted, Float[Tensor, " d"]] | None = None  # of that fit
@@ -184,8 +190,13 @@ class Optimizer:
 
     @property
     def deviations(self) -> "pd.DataFrame":
-        """How far designs were carried out from where they were asked for, beside the noise."""
-        return deviations(self._record.trials, self.space, self.noise)
+        """Measured deviations from what was asked for, beside the noise that is assumed.
+
+        A row for each parameter of the design that is a number, with the number of its `pairs` of a
+        planned and a measured value. What was carried out as planned, without anybody having
+        measured it, is no pair: `tell` says what is.
+        """
+        return deviations(self._record.trials, self.space, self.stated, self.environments.design)
 
     @property
     def has_values(self) -> bool:
@@ -200,7 +211,29 @@ class Optimizer:
     @property
     def law(self) -> NoiseLaw:
         """The noise law of all columns, placed on the box of the designs."""
-        return resolved(self.noise.in_dimension(self.space.num_columns), *self.space.bounds)
+        return self._placed(self.noise)
+
+    def _placed(self, noise: NoiseLaw) -> NoiseLaw:
+        return resolved(noise.in_dimension(self.space.num_columns), *self.space.bounds)
+
+    def _noise_with(self, laws: Mapping[str, NoiseLaw]) -> NoiseLaw:
+        """The noise with these laws in place of those whose widths are learned."""
+        noise = with_laws(self.settings.noise, self.space, laws)
+        return read_noise(noise, self.space, self.settings.edge)
+
+    @property
+    def _acting(self) -> NoiseLaw:
+        """The noise that acts in experiments; environments are as they are set."""
+        noise = without_environment(with_laws(self.settings.noise, self.space, self.learned))
+        return read_noise(noise, self.space, self.settings.edge)
+
+    def _learn(self) -> None:
+        """The widths that what was measured speaks for."""
+        learned = learned_laws(self._rough, self._record.trials)
+        if learned != self.learned:
+            self.learned = learned
+            self.noise = self._noise_with(learned)
+            self._forget()
 
     @property
     def fitted(self) -> Fitted:
@@ -272,9 +305,9 @@ class Optimizer:
         )
 
     def _noise_in_experiments(self) -> Acting:
-        """The noise that acts in experiments; environments are as they are set."""
-        law = resolved(self._acting.in_dimension(self.space.num_columns), *self.space.bounds)
-        return acting(in_cube(law, self.space), self.space.num_columns)
+        """The noise that acts in experiments, in the unit cube."""
+        law = in_cube(self._placed(self._acting), self.space)
+        return acting(law, self.space.num_columns)
 
     def _limits(self, pending: Float[Tensor, "p d"] | None = None) -> dict[str, LimitedOutcome]:
         """The outcomes with constraints that have values, given pending experiments."""
@@ -318,7 +351,7 @@ class Optimizer:
         trial: int | None = None,
         std: float | Mapping[str, float | None] | None = None,
         n: int | None = None,
-        executed: Execution | None = None,
+        executed: Params | Execution | None = None,
     ) -> None:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
@@ -332,12 +365,19 @@ class Optimizer:
 
         `std` is the standard deviation of a measurement, where it is known; of several outcomes a
         dict. The mean of `n` measurements is told with n, and their standard deviation, if any, is
-        taken for an estimate by so many. `executed` is "unseen" if the noise acted on the
-        experiment as it does in use, and nobody saw how: then params are what was planned.
-        "known" if params were carried out. None: as the settings say.
+        taken for an estimate by so many.
+
+        `executed` are values that were measured, by name, {"dose": 1.02}: they count in place of
+        those in `params`, and are what `deviations` compares with the plan. Without it a value that
+        differs from the plan counts as measured, and one that equals the plan does not. It is
+        "unseen" if the noise acted on the experiment as it does in use, and nobody saw how: then
+        params are what was planned. "known" if params were carried out. None: as the settings say.
         """
         told = self.outcomes.read(value, self.settings.possible)
-        unseen = (read_execution(executed) or self.settings.executed) == "unseen"
+        execution, measured = read_executed({} if executed is None else executed)
+        if any(name in self.environments.design for name in measured):
+            execution = "known"
+        unseen = (execution or self.settings.executed) == "unseen"
         if unseen:
             check_acting(self._acting)
         known = Known(
@@ -345,17 +385,26 @@ class Optimizer:
         )
         given = () if told.value is None else (VALUE,)
         check_of_values(known["std"], (*given, *told.others), self.outcomes.objective)
-        if told.value is None and not told.others:
-            # an experiment that failed may not have seen its environments
-            params = self.environments.complete(params)
-        params = self.space.read(params)
-        number = self._recognised(params) if trial is None else self._pending(trial)
+        planned = self._complete({**measured, **params} if measured else params, told)
+        params = self._complete({**params, **measured}, told) if measured else planned
+        number = self._recognised(planned) if trial is None else self._pending(trial)
         if told.value is not None and error is not None:
             raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
         if told.value is not None or told.others:
             self._forget()
         error = None if error is None else str(error)
-        self._record = self._record.with_told(params, told.value, error, number, **known)
+        plan = planned if number is None else self._record.trials[number].params
+        if not unseen:
+            names = self.environments.design
+            known["measured"] = tuple(n for n in names if n in measured or params[n] != plan[n])
+        self._record = self._record.with_told(params, told.value, error, number, plan, **known)
+        if self._rough:
+            self._learn()
+
+    def _complete(self, params: Params, told: Told) -> Design:
+        """The design that was told; an experiment that failed may not have seen environments."""
+        failed = told.value is None and not told.others
+        return self.space.read(self.environments.complete(params) if failed else params)
 
     def correct(
         self,
@@ -380,12 +429,12 @@ class Optimizer:
             value: The value in fact; a dict: those of the outcomes that change; None: the
                 evaluation failed. Left out: as it was told.
             why: For those who read the record later.
-            params: What was carried out in fact; only those that change.
+            params: What was carried out in fact; only those that change. They count as measured.
             error: Why it failed in fact; None: as `why` says.
-            std: See `tell`, as are `n` and `executed`; in a dict, None stands for one that is not
-                known in fact. None: as it was told, also where the value changes.
-            n: None: as it was told.
-            executed: None: as it was told.
+            std: See `tell`; in a dict, None stands for one that is not known in fact. None: as it
+                was told, also where the value changes.
+            n: See `tell`; None: as it was told.
+            executed: "unseen" or "known", see `tell`; None: as it was told.
             who: None: the name of the user.
         """
         trial = self._told(number)
@@ -433,6 +482,8 @@ class Optimizer:
         self._record = self._record.with_amended(trial.amended(entry, known))
         if amendment.what != "comment":
             self._forget()
+            if self._rough:
+                self._learn()
 
     def _executed(self, trial: Trial, params: Params) -> Design:
         """Those of the params that are given, read."""
@@ -456,7 +507,7 @@ class Optimizer:
 
     def _forget(self) -> None:
         """The models of what was told before."""
-        self._fitted, self._others, self._assessed = None, {}, {}
+        self._fitted, self._others, self._assessed, self._by_width = None, {}, {}, None
 
     def with_trials(self, trials: object, *, seed: int | None = None) -> "Optimizer":
         """An optimizer with the same settings that goes on from these trials, not from its own.
@@ -475,6 +526,7 @@ class Optimizer:
         other._record = read
         if read.informative != self._record.informative:
             other._forget()
+        other._learn()
         other.info = None
         other._rows, other._block = Rows(self.space), None
         if seed is not None:
@@ -819,14 +871,53 @@ class Optimizer:
         """Mean and standard deviation of the measure at a row of the unit cube."""
         measure = self._measure_in_model()
         if measure is None:
-            return self._possible(float(moments.m_g), float(moments.v_g))
-        rho, std = value_of_measure(self.fitted.mixture, measure, x, seed=self.seed)
+            columns = self.space.columns(x)[None]
+
+            def mean_in_use(fitted: Fitted) -> tuple[float, float]:
+                g = fitted.posterior.joint(columns)
+                return float(g.m_g), float(g.v_g)
+
+            variance = float(moments.v_g)
+            return self._possible(
+                float(moments.m_g), variance + self._of_widths(mean_in_use, variance)
+            )
+
+        def in_use(fitted: Fitted) -> tuple[float, float]:
+            value, spread = value_of_measure(fitted.mixture, measure, x, seed=self.seed)
+            return value, spread**2
+
+        rho, variance = in_use(self.fitted)
+        std = math.sqrt(variance + self._of_widths(in_use, variance))
         offset, scale = self.user_units
         mean, spread = self.measure.raw(rho, offset, scale), self.measure.raw_std(std, scale)
         if self.measure.within_values:
             return self._possible(self._flip(mean), spread**2)
         low, high = self.possible
         return min(max(mean, low), high), spread
+
+    def _of_widths(self, value: Callable[[Fitted], tuple[float, float]], variance: float) -> float:
+        """What widths that are not known exactly add to the variance of a value.
+
+        Var v = E_w Var[v | w] + Var_w E[v | w] for each of them; they are independent.
+        """
+        added = 0.0
+        for nodes in self._fitted_by_width():
+            values = [(share, *value(fitted)) for fitted, share in nodes]
+            middle = sum(share * mean for share, mean, _ in values)
+            whole = sum(share * (own + (mean - middle) ** 2) for share, mean, own in values)
+            added += max(0.0, whole - variance)
+        return added
+
+    def _fitted_by_width(self) -> list[list[tuple[Fitted, float]]]:
+        """For each learned width: the model by some widths, with their weights."""
+        if self._by_width is None:
+            self._by_width = []
+            for name, law in self.learned.items():
+                laws, weights = law.by_width()
+                noises = [self._noise_with({**self.learned, name: each}) for each in laws]
+                models = [replace(self.fitted, law=self._placed(noise)) for noise in noises]
+                self._by_width.append(list(zip(models, weights, strict=True)))
+        return self._by_width
 
     def _possible(self, mean: float, variance: float) -> tuple[float, float]:
         """Mean in the user's sign, not beyond what f can have, and standard deviation.

@@ -62,7 +62,7 @@ def read_evaluation(
     if not isinstance(result, Mapping):
         number = _attempt(lambda: read_value(result, what, remedy=""))
         return Evaluation(number, absent=outcomes.names)
-    execution, executed = _attempt(lambda: _read_executed(result.get(EXECUTED, {})))
+    execution, executed = _attempt(lambda: read_executed(result.get(EXECUTED, {})))
     std, n = _attempt(lambda: _read_precision(result, outcomes))
     others: dict[str, float] = {}
     wrong = []
@@ -109,13 +109,13 @@ def _read_precision(result: Mapping[Any, Any], outcomes: Outcomes) -> tuple[dict
     return read_std(std, outcomes), read_n(n)
 
 
-def _read_executed(executed: Any) -> tuple[Execution | None, dict[str, Any]]:
+def read_executed(executed: Any) -> tuple[Execution | None, dict[str, Any]]:
     """What is known about where it was carried out, and values by name."""
     if isinstance(executed, str):
         return read_execution(executed), {}
     if not isinstance(executed, Mapping):
         raise TypeError(
-            "executed must have the values that were carried out by name, such as "
+            "executed must have the values that were measured by name, such as "
             f'{{"angle": 1.02}}, got {shown(executed)}'
         )
     read: dict[str, Any] = {}

@@ -129,17 +129,15 @@ class _Loop:
         if outcomes.several and (found.value is not None or found.others):
             value = {outcomes.objective: found.value, **found.others}
         error = (found.wrong or "f returned None") if found.value is None else None
-        told = {**job.params, **found.executed}
-        designed = set(found.executed) - set(optimizer.environments.variables)
         try:
             optimizer.tell(
-                told,
+                job.params,
                 value,
                 error=error,
                 trial=job.number,
                 std=found.std,
                 n=found.n,
-                executed=found.execution or ("known" if designed else None),
+                executed=found.execution or found.executed,
             )
         except Exception as wrong:  # what was carried out makes no sense, say
             optimizer.tell(job.params, None, error=described_error(wrong), trial=job.number)

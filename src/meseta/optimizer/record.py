@@ -34,6 +34,7 @@ class Trial:
     std: Mapping[str, float] = field(default_factory=dict)  # of a measurement, VALUE and outcomes
     n: int = 1  # the measurements whose means were told
     unseen: bool = False  # whether the noise acted on it, and nobody saw how
+    measured: tuple[str, ...] = ()  # parameters whose executed value somebody has measured
     amendments: tuple[Amendment, ...] = ()  # what was said after it was told, in that order
 
     @property
@@ -48,7 +49,7 @@ class Trial:
             if known and known[-1] is not None:
                 return replace(known[-1], withdrawn=True)
             return Entry(None, self.error, self.params, withdrawn=True)
-        own = (self.std, self.n, self.unseen)
+        own = (self.std, self.n, self.unseen, self.measured)
         return Entry(self.value, self.error, self.params, self.outcomes, *own)
 
     def amended(self, entry: Entry, amendment: Amendment) -> "Trial":
@@ -71,6 +72,7 @@ class Trial:
             std=entry.std,
             n=entry.n,
             unseen=entry.unseen,
+            measured=() if planned is None else entry.measured,
             amendments=amendments,
         )
 
@@ -188,6 +190,7 @@ class Known(TypedDict, total=False):
     std: Mapping[str, float]
     n: int
     unseen: bool
+    measured: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -232,25 +235,27 @@ class Record:
         value: float | None,
         error: str | None,
         number: int | None,
+        planned: Design | None = None,
         **known: Unpack["Known"],
     ) -> "Record":
-        """With the value of that trial, evaluated at `params`; None: of a new one."""
-        state: State = "failed" if value is None else "complete"
-        if number is None:
-            number = len(self.trials)
-            trial = Trial(number, params, value, state, "told", error, **known)
-        else:
-            asked = self.trials[number]
-            planned = None if asked.params == params else asked.params
-            trial = replace(
-                asked,
-                params=params,
-                value=value,
-                state=state,
-                error=error,
-                planned=planned,
-                **known,
-            )
+        """With the value of that trial, evaluated at `params`; None: of a new one.
+
+        `planned` is the plan of a new trial; None: there was none.
+        """
+        asked = None if number is None else self.trials[number]
+        if number is None or asked is None:
+            number, planned = len(self.trials), planned or params
+            asked = Trial(number, planned, None, "pending", "told")
+        planned = asked.params
+        trial = replace(
+            asked,
+            params=params,
+            value=value,
+            state="failed" if value is None else "complete",
+            error=error,
+            planned=None if planned == params else planned,
+            **known,
+        )
         return Record(
             (*self.trials[:number], trial, *self.trials[number + 1 :]),
             (*self.told, number),

@@ -78,6 +78,7 @@ def _read_trial(
         read_std(trial.std, outcomes),
         read_n(trial.n),
         trial.unseen,
+        _read_measured(trial, space),
         _read_amendments(trial),
     )
 
@@ -102,6 +103,18 @@ def _read_others(trial: Trial, outcomes: Outcomes) -> dict[str, float]:
         name: read_value(value, f"{name!r} of trial {trial.number}")
         for name, value in trial.outcomes.items()
     }
+
+
+def _read_measured(trial: Trial, space: Space) -> tuple[str, ...]:
+    if trial.measured and trial.state in ("pending", "withdrawn"):
+        raise ValueError(
+            f"trial {trial.number} is {trial.state} but has measured {trial.measured}; only "
+            "complete and failed trials do"
+        )
+    for name in trial.measured:
+        if name not in space.names:
+            raise ValueError(f"trial {trial.number}: {unknown('parameter', name, space.names)}")
+    return tuple(trial.measured)
 
 
 def _read_planned(trial: Trial, space: Space, environments: Environments) -> Design:

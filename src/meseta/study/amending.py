@@ -37,7 +37,7 @@ class Amended(NamedTuple):
 def read_correction(ledger: Ledger, number: int, cells: Cells, why: str) -> Amended:
     """What changes of a trial that was told; nothing is stored."""
     trial = _told(ledger, number)
-    value, failed, texts, others, _, quality = cells
+    value, failed, texts, others, _, quality, _ = cells
     fails = failed is not None or (value or "").lower() in FAILURE
     if fails and value is not None and value.lower() not in FAILURE:
         raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")

@@ -105,6 +105,18 @@ def is_same(kept: Any, given: Any, parameter: Parameter | None = None) -> bool:
     return abs(one - two) <= RESOLUTION * (high - low)
 
 
+def is_rounded(planned: Any, text: str) -> bool:
+    """Whether a cell is the planned value, rounded to the digits of the cell."""
+    if not isinstance(planned, float):
+        return False
+    try:
+        cell = Decimal(text.strip().replace("\u2212", "-"))
+        step = Decimal(1).scaleb(int(cell.as_tuple().exponent))
+        return abs(Decimal(repr(planned)) - cell) <= step / 2
+    except (ArithmeticError, TypeError, ValueError):  # a text that a number is written by otherwise
+        return False
+
+
 def is_equal(kept: Any, given: Any) -> bool:
     """Whether a value is the kept one, but for what arithmetic may have done to it."""
     if isinstance(kept, float) and isinstance(given, int | float):

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import cut, unknown
-from meseta.integrations.optuna.attributes import COMMENT, ERROR, EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import COMMENT, ERROR, EXECUTED, OUTCOMES, UNASKED
 from meseta.optimizer.outcomes import VALUE
 from meseta.space.parameter import Value
 from meseta.study.digits import is_same
@@ -159,7 +159,7 @@ def _finished(
         for name, value in executed.items()
         if name in observed or not is_same(nearest[name], value, ledger.parameters[name])
     }
-    said = {EXECUTED: changed, **attributes}
+    said = {EXECUTED: changed, UNASKED: True, **attributes}
     return create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,

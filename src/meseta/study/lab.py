@@ -14,6 +14,7 @@ from meseta.integrations.optuna.attributes import (
     ERROR,
     EXECUTED,
     OUTCOMES,
+    UNMEASURED,
     amendments_of,
     executed_of,
     is_withdrawn,
@@ -26,7 +27,7 @@ from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Categorical, Value
 from meseta.study.decimals import notes_on, numeral
-from meseta.study.digits import is_same, readable
+from meseta.study.digits import is_rounded, is_same, readable
 from meseta.study.entries import read_text_number, read_values
 from meseta.study.identity import identity, is_same_experiment
 from meseta.study.ledger import Ledger
@@ -64,6 +65,7 @@ class Outcome:
     error: str = ""
     others: dict[str, float] = field(default_factory=dict)  # further outcomes, by name
     comment: str = ""
+    unmeasured: tuple[str, ...] = ()  # names of executed values that nobody has measured
     quality: Quality = NO_QUALITY
 
     @property
@@ -71,6 +73,7 @@ class Outcome:
         """The attributes of its trial."""
         return {
             EXECUTED: self.executed,
+            UNMEASURED: list(self.unmeasured),
             ERROR: self.error,
             OUTCOMES: self.others,
             COMMENT: self.comment,
@@ -125,6 +128,7 @@ class Cells(NamedTuple):
     others: Mapping[str, str] = {}  # further outcomes, by name
     comment: str = ""
     quality: Mapping[str, str] = {}  # by column, see `meseta.study.quality`
+    table: bool = False  # it is a row of a table, whose cells may be those that `ask` printed
 
 
 def read_words(ledger: Ledger, words: Sequence[str]) -> tuple[str | None, dict[str, str]]:
@@ -269,19 +273,27 @@ def _read_outcome(
     number: int,
     cells: Cells,
 ) -> Outcome:
-    trial, (value, failed, texts, others, comment, quality) = asked_for(trials, number), cells
+    trial = asked_for(trials, number)
+    value, failed, texts, others, comment, quality, table = cells
     confirms = trial.user_attrs.get(CONFIRMS, {})
-    executed = {**confirms.get("place", {}), **read_values(ledger.parameters, texts)}
+    place = confirms.get("place", {})
     if confirms.get("how") == "as-it-comes":
         quality = {EXECUTED_COLUMN: "unseen", **quality}
-    changed = {
-        name: value
-        for name, value in executed.items()
-        if not is_same(trial.params.get(name), value, ledger.parameters[name])
+    executed = read_values(ledger.parameters, texts)
+    observed, settings = ledger.file.observed, {**trial.params, **place}
+    plan = {n: v for n, v in settings.items() if table and n not in observed}
+    kept = {
+        name: v
+        for name, v in executed.items()
+        if name not in plan or not is_same(plan[name], v, ledger.parameters[name])
     }
-    observed = {name: v for name, v in executed.items() if name in ledger.file.observed}
+    rounded = tuple(n for n in kept if n in plan and is_rounded(plan[n], texts[n]))
+    measured = [name for name in kept if name not in rounded]
     read = known_others(others, f" of trial {number}")
-    outcome = Outcome(number, None, {**changed, **observed}, "", read, cut(comment))
+    # what was set on purpose was carried out, unless it is told otherwise; nobody measured it
+    purposed = {name: v for name, v in place.items() if name not in kept}
+    unmeasured = (*rounded, *purposed)
+    outcome = Outcome(number, None, {**purposed, **kept}, "", read, cut(comment), unmeasured)
     if value is not None or others:
         check_constrained(ledger, others, number)
     if read:
@@ -290,14 +302,14 @@ def _read_outcome(
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
-        said = read_quality(quality, ledger.file, [*read], executed)
+        said = read_quality(quality, ledger.file, [*read], [*measured, *purposed])
         return replace(outcome, error=failed or TOLD_AS_FAILED, quality=said)
     if value is None:
         what = "value" if outcomes.objective == VALUE else repr(outcomes.objective)
         raise ValueError(f"trial {number} has no {what}; give one, or say --failed REASON")
     check_observed(ledger, executed, number)
     what, possible = f"the value of trial {number}", ledger.file.possible
-    said = read_quality(quality, ledger.file, [VALUE, *read], executed)
+    said = read_quality(quality, ledger.file, [VALUE, *read], [*measured, *purposed])
     return replace(outcome, value=read_told(what, value, possible), quality=said)
 
 
@@ -340,7 +352,7 @@ def _outcome_of(ledger: Ledger, trials: Sequence[FrozenTrial], row: Row) -> Outc
     if value is None and failed is None and not others:
         return None  # not done yet
     quality = texts_in(ledger.file, cells)
-    said = Cells(value, failed, texts, others, comment, quality)
+    said = Cells(value, failed, texts, others, comment, quality, table=True)
     return _read_outcome(ledger, trials, int(number), said)
 
 

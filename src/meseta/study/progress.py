@@ -12,6 +12,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from meseta.integrations.optuna.attributes import (
     ERROR,
     EXECUTED,
+    UNMEASURED,
     VOID,
     is_void,
     is_withdrawn,
@@ -154,6 +155,7 @@ def keep_instead(
     # what was stated of parameters that it is older than belongs to the new trial, too
     stated = {n: v for n, v in stated_of(ended).items() if ended.params.get(n) != v}
     executed = {**stated, **attributes.get(EXECUTED, {})}
+    unmeasured = [*attributes.get(UNMEASURED, ()), *stated_of(ended)]
     kept = create_trial(
         state=TrialState.FAIL if value is None else TrialState.COMPLETE,
         value=value,
@@ -163,6 +165,7 @@ def keep_instead(
             INSTEAD_OF: ended.number,
             **attributes,
             **({EXECUTED: executed} if executed else {}),
+            **({UNMEASURED: unmeasured} if unmeasured else {}),
         },
     )
     ledger.add_trials([kept])

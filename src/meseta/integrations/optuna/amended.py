@@ -21,12 +21,15 @@ from meseta.integrations.optuna.attributes import (
     EXECUTION,
     OUTCOMES,
     PRECISION,
+    UNMEASURED,
     VOID,
     constraints_of,
     executed_of,
     outcomes_of,
     precision_of,
+    stated_of,
     stds_of,
+    unmeasured_of,
 )
 from meseta.integrations.optuna.changed import changed, changes_in
 from meseta.optimizer.amendment import Amendment, Entry, applied, read_amendment
@@ -150,6 +153,12 @@ def _rewritten(
     gone = dict.fromkeys([*constraints_of(trial), *outcomes_of(trial)])
     attributes = {
         EXECUTED: {name: entry.params[name] for name in given},
+        # what was corrected was measured; of what is stated there was no plan
+        UNMEASURED: [
+            name
+            for name in unmeasured_of(trial)
+            if name in stated_of(trial) or not any(name in each.params for each in amendments)
+        ],
         OUTCOMES: {**gone, **entry.outcomes},
         ERROR: entry.error,
         PRECISION: {

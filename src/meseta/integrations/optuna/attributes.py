@@ -10,9 +10,14 @@ from meseta.optimizer.outcomes import EXECUTED as EXECUTED_KEY
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.precision import STD
 
-# A dict with the values that were carried out, by name, where they differ from the suggested ones.
-# The model learns from these.
+# A dict with the values that were carried out, by name. The model learns from these. They count as
+# measured, also where they equal the suggested ones.
 EXECUTED = "meseta:executed"
+# A list of names: values of EXECUTED that nobody has measured, such as a suggested value that a
+# spreadsheet has rounded.
+UNMEASURED = "meseta:unmeasured"
+# True: nobody asked for the trial, so that its suggested values are no plan.
+UNASKED = "meseta:unasked"
 # "unseen": the noise acted on the trial, and nobody saw how; "known": it did not. Without it the
 # setting `executed` holds.
 EXECUTION = "meseta:execution"
@@ -88,6 +93,17 @@ def executed_of(trial: FrozenTrial) -> dict[str, Any]:
     return {str(name): each for name, each in said.items()} if isinstance(said, Mapping) else {}
 
 
+def unmeasured_of(trial: FrozenTrial) -> tuple[str, ...]:
+    """The names of executed values that nobody has measured."""
+    said = trial.user_attrs.get(UNMEASURED)
+    return tuple(map(str, said)) if isinstance(said, list | tuple) else ()
+
+
+def stated_of(trial: FrozenTrial) -> dict[str, Any]:
+    """The values of parameters that the trial is older than."""
+    return dict(trial.user_attrs.get(STATED, {}))
+
+
 def precision_of(trial: FrozenTrial) -> dict[str, Any]:
     """What is said about the quality of its values."""
     said = trial.user_attrs.get(PRECISION)
@@ -98,11 +114,6 @@ def stds_of(trial: FrozenTrial) -> dict[str, Any]:
     """The standard deviations of measurements that it says, by outcome."""
     said = precision_of(trial).get(STD) or {}
     return dict(said) if isinstance(said, Mapping) else {VALUE: said}
-
-
-def stated_of(trial: FrozenTrial) -> dict[str, Any]:
-    """The values of parameters that the trial is older than."""
-    return dict(trial.user_attrs.get(STATED, {}))
 
 
 def constraints_of(trial: FrozenTrial) -> dict[str, float]:

@@ -21,7 +21,14 @@ from optuna.distributions import (
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from meseta.integrations.optuna.attributes import CHANGE, EXECUTED, STATED, executed_of
+from meseta.integrations.optuna.attributes import (
+    CHANGE,
+    EXECUTED,
+    STATED,
+    UNMEASURED,
+    executed_of,
+    unmeasured_of,
+)
 from meseta.optimizer.amendment import local_time, user_name, utc_now
 
 Distributions = dict[str, BaseDistribution]
@@ -147,5 +154,6 @@ def changed(trial: FrozenTrial, changes: Sequence[Change]) -> FrozenTrial:
             **trial.user_attrs,
             STATED: {name: each.value for name, each in stated.items()},
             EXECUTED: {**carried_out, **executed_of(trial)},
+            UNMEASURED: [*unmeasured_of(trial), *stated],  # nobody had planned them
         }
     return new

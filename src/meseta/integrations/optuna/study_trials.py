@@ -12,10 +12,12 @@ from meseta.integrations.optuna.attributes import (
     ERROR,
     EXECUTED,
     EXECUTION,
+    UNASKED,
     amendments_of,
     executed_of,
     is_void,
     precision_of,
+    unmeasured_of,
 )
 from meseta.integrations.optuna.study_outcomes import read_others
 from meseta.integrations.optuna.study_space import StudySpace
@@ -28,7 +30,7 @@ from meseta.optimizer.precision import (
     read_n,
     read_std,
 )
-from meseta.optimizer.record import State, Trial
+from meseta.optimizer.record import Origin, State, Trial
 from meseta.space.parameter import Value
 
 
@@ -80,14 +82,18 @@ def read_trials(
                 awaited.append(trial)
             continue
         params, value = planned, None
+        measured: tuple[str, ...] = ()
         others, wrong = read_others(trial, outcomes) if state != "pending" else ({}, [])
         left_out += [f"an outcome of trial {trial.number} is left out: {each}" for each in wrong]
-        if state == "complete" or others:
+        if state != "pending":
+            needed = observed if state == "complete" or others else ()
             try:
-                params = _executed(trial, planned, space, observed)
+                params = _executed(trial, planned, space, needed)
+                measured = _measured(trial, space)
             except (TypeError, ValueError) as error:
-                left_out.append(f"trial {trial.number} is left out of the model: {error}")
-                params, state, others = planned, "failed", {}
+                if state == "complete" or others:
+                    left_out.append(f"trial {trial.number} is left out of the model: {error}")
+                state, others = "failed", {}
         if state == "complete":
             try:
                 value = read_value(trial.value, "its value", "", possible)
@@ -102,17 +108,20 @@ def read_trials(
                 said = f"what trial {trial.number} says about its quality is left out: {error}"
                 left_out.append(said)
         numbers.append(trial.number)
+        asked = not trial.user_attrs.get(UNASKED)
+        origin: Origin = "method" if asked else "told"
         read.append(
             Trial(
                 len(read),
                 params,
                 value,
                 state,
-                "method",
+                origin,
                 _error(trial) if state == "failed" else None,
-                planned=None if params == planned else planned,
+                planned=planned if asked and params != planned else None,
                 outcomes=others,
                 amendments=amendments_of(trial),
+                measured=measured if asked and not precision.get("unseen") else (),
                 **precision,
             )
         )
@@ -164,6 +173,13 @@ def check_one_objective(study: Study) -> None:
             f"one objective is supported, but the study has {len(study.directions)}; make one "
             "number of them, such as a weighted sum"
         )
+
+
+def _measured(trial: FrozenTrial, space: StudySpace) -> tuple[str, ...]:
+    """The parameters whose executed values were measured, in our terms."""
+    others = unmeasured_of(trial)
+    told = {name: value for name, value in executed_of(trial).items() if name not in others}
+    return tuple(space.to_meseta(told))
 
 
 def _executed(

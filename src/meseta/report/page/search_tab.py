@@ -16,14 +16,14 @@ from meseta.report.page.figures_search import (
 from meseta.report.page.html_table import remark, table
 from meseta.report.page.markup import Child, Markup, element, together
 from meseta.report.page.numbers import estimate, number, percent, plain, setting
+from meseta.report.views.deviations import Deviation
 from meseta.report.views.health import Finding
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.report import Report
-from meseta.report.views.search import Deviation, LeaveOneOut, Progress
+from meseta.report.views.search import LeaveOneOut, Progress
 from meseta.report.views.wording import Terms
 
 MOST_ROWS = 200  # longer tables of trials are closed at first
-LARGER, SMALLER = 1.5, 0.67  # ratios of observed to assumed noise that count as different
 
 
 def search_tab(report: Report) -> Markup:
@@ -135,8 +135,8 @@ def _deviations(deviations: Sequence[Deviation], terms: Terms) -> Markup:
             number(each.assumed_mean, terms.unit_of(each.name)),
             number(each.assumed_std, terms.unit_of(each.name)),
             together(
-                verdict(each.ratio),
-                None if math.isnan(each.ratio) else remark(f"ratio {plain(each.ratio, 3)}"),
+                each.verdict,
+                None if math.isnan(each.ratio) else remark(_ratio(each)),
             ),
         )
         for each in deviations
@@ -148,22 +148,25 @@ def _deviations(deviations: Sequence[Deviation], terms: Terms) -> Markup:
         "Standard deviation",
         "Assumed mean",
         "Assumed standard deviation",
-        "Observed noise",
+        "Measured noise",
     )
     return element(
         "section",
-        element("h3", "Executed and planned values"),
-        table("Executed minus planned values, and the assumed noise", head, rows, wide=True),
+        element("h3", "Measured and planned values"),
+        table("Measured minus planned values, and the assumed noise", head, rows, wide=True),
+        element(
+            "p",
+            "Only values that were measured count. What was carried out as planned, without "
+            "anybody having measured it, says nothing about the noise. The ratio compares the "
+            "width of the measured noise with that of the assumed noise; its 95 % interval is "
+            "right for normal noise.",
+        ),
     )
 
 
-def verdict(ratio: float) -> str:
-    """How the observed noise compares with the assumed noise, in words."""
-    if math.isnan(ratio):
-        return "no noise is assumed"
-    if ratio > LARGER:
-        return "larger than assumed"
-    return "smaller than assumed" if ratio < SMALLER else "as assumed"
+def _ratio(each: Deviation) -> str:
+    low, high = each.interval
+    return f"ratio {plain(each.ratio, 3)} ({plain(low, 3)} to {plain(high, 3)})"
 
 
 def _trials(report: Report) -> Markup:

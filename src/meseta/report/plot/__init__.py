@@ -20,6 +20,7 @@ except ModuleNotFoundError as error:
 from meseta.report.plot.histograms import outcomes
 from meseta.report.plot.maps import over
 from meseta.report.plot.next_point import acquisition
+from meseta.report.plot.noise_fits import noise_fits
 from meseta.report.plot.overview import landscape
 from meseta.report.plot.predictions import leave_one_out
 from meseta.report.plot.recommended import progress
@@ -32,6 +33,7 @@ __all__ = [
     "along",
     "landscape",
     "leave_one_out",
+    "noise_fits",
     "outcomes",
     "over",
     "progress",

@@ -13,6 +13,7 @@ from meseta.noise import Placed
 from meseta.optimizer.beyond import in_words
 from meseta.optimizer.comparison import verdict
 from meseta.optimizer.suggest import SuggestInfo
+from meseta.report.views.deviations import measured_deviations
 from meseta.report.views.outcomes import DRAWS
 from meseta.report.views.subject import Subject
 from meseta.space.parameter import Categorical
@@ -50,6 +51,7 @@ def findings(subject: Subject, covered: float | None) -> tuple[Finding, ...]:
         *_possible(subject),
         *_beyond(subject),
         *_places(subject),
+        *_noise(subject),
     )
 
 
@@ -261,4 +263,36 @@ def _places(subject: Subject) -> Iterator[Finding]:
                 "noise",
                 f"the noise of {subject.name(name)} is {width / (high - low):.1g} times as wide as "
                 "its range. Check that both have the same unit",
+            )
+
+
+def _noise(subject: Subject) -> Iterator[Finding]:
+    """Whether the assumed noise agrees with what was measured, and what was learned of it."""
+    for name, law in subject.optimizer.learned.items():
+        low, high = law.width_interval
+        yield Finding(
+            "note",
+            "noise",
+            f"the width of the noise of {subject.name(name)} is learned: {law.std:.3g} ({low:.3g} "
+            f"to {high:.3g}), as by {law.worth:g} measured pairs. The interval of the robust value "
+            "has this in it; bands of curves, and constraints, do not",
+        )
+    for each in measured_deviations(subject):
+        low, high = each.interval
+        measured = (
+            f"by {each.pairs} measured pairs the noise of {each.name} is {each.ratio:.2g} times as "
+            f"wide as assumed (95 % interval {low:.2g} to {high:.2g})"
+        )
+        if low > 1:
+            yield Finding(
+                "warning",
+                "noise",
+                f"{measured}. The design may be less robust than it looks: assume wider noise",
+            )
+        elif high < 1 and each.ratio > 0:
+            yield Finding(
+                "note",
+                "noise",
+                f"{measured}. Before you assume less, make sure that the values were measured, and "
+                "not read from the setting",
             )

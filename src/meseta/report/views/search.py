@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from meseta.optimizer.record import Trial
+from meseta.report.views.deviations import Deviation, measured_deviations
 from meseta.report.views.estimate import BAND, Estimate, robust_value
 from meseta.report.views.health import Finding, findings
 from meseta.report.views.subject import Subject
@@ -36,26 +37,13 @@ class LeaveOneOut:
 
 
 @dataclass(frozen=True)
-class Deviation:
-    """Executed minus planned values of a parameter, and the assumed noise."""
-
-    name: str
-    pairs: int
-    mean: float
-    std: float
-    assumed_mean: float
-    assumed_std: float
-    ratio: float  # std / assumed_std; NaN without assumed noise
-
-
-@dataclass(frozen=True)
 class Search:
     """The trials in the user's terms, and what is known about the model."""
 
     progress: Progress | None  # None: no trial has a value
     trials: tuple[Trial, ...]
     fit: LeaveOneOut | None  # None: fewer than two values
-    deviations: tuple[Deviation, ...]  # parameters whose executed and planned values differ
+    deviations: tuple[Deviation, ...]  # parameters whose executed values were measured
     findings: tuple[Finding, ...]
 
 
@@ -67,7 +55,7 @@ def search(subject: Subject) -> Search:
         progress=progress(subject) if values else None,
         trials=tuple(_to_user(subject, trial) for trial in trials),
         fit=fit,
-        deviations=_deviations(subject),
+        deviations=measured_deviations(subject),
         findings=findings(subject, None if fit is None else fit.covered) if values else (),
     )
 
@@ -145,20 +133,3 @@ def _to_user(subject: Subject, trial: Trial) -> Trial:
         planned=None if trial.planned is None else subject.called(trial.planned),
         origin=trial.origin if subject.numbers is None else None,
     )
-
-
-def _deviations(subject: Subject) -> tuple[Deviation, ...]:
-    table = subject.optimizer.deviations
-    rows = table[(table["std"] > 0) | (table["mean"] != 0)]
-    return tuple(
-        Deviation(_outer(subject, row.parameter), int(row.pairs), *(float(n) for n in row[3:]))
-        for row in rows.itertuples()
-    )
-
-
-def _outer(subject: Subject, label: str) -> str:
-    """The user's name of a parameter, with "log" where deviations are those of the logarithm."""
-    inside = label.removeprefix("log ")
-    if label in subject.optimizer.space.names:
-        return subject.name(label)
-    return f"log {subject.name(inside)}"
