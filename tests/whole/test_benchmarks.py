@@ -60,3 +60,20 @@ def test_the_benchmark_of_executors_runs_on_a_small_case():
     done = subprocess.run(command, capture_output=True, text=True, timeout=90)
     assert "6 told of 6" in done.stdout, done.stderr
     assert "lost: 0, doubled: 0" in done.stdout
+
+
+def test_the_benchmark_of_unseen_noise_runs_on_a_small_case():
+    unseen = runpy.run_path(str(ROOT / "benchmarks" / "unseen.py"))
+    problem = unseen["PROBLEMS"]["needles"]
+    assert problem.best() == pytest.approx(6.414, abs=1e-3)
+    assert problem.g([0.2525]) == pytest.approx(6.414, abs=1e-3)
+    assert unseen["PROBLEMS"]["ring"].best() == pytest.approx(-0.0089, abs=1e-3)
+    half, whole, _ = unseen["run"](unseen["PROBLEMS"]["ring"], "averages", 20, 0)
+    assert half >= -1e-6
+    assert whole >= -1e-6
+
+
+def test_the_benchmark_of_varying_noise_runs_on_a_small_case():
+    varying = runpy.run_path(str(ROOT / "benchmarks" / "varying_noise.py"))
+    assert len(varying["run"]("varies", 4, 0)) == 4
+    assert varying["needed"]([0.5, 0.01, 0.3, 0.01, 0.01]) == 4

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import meseta
+from meseta.cli import confirm as cli_confirm
 from meseta.cli import noise as cli_noise
 from meseta.cli import study as cli_study
 from meseta.cli.endings import FAILURE, failures, stop, termination_as_interrupt, wrong_use
@@ -26,6 +27,7 @@ bench = typer.Typer(
     no_args_is_help=True,
 )
 cli_study.add_to(app)
+cli_confirm.add_to(app)
 cli_noise.add_to(app)
 app.add_typer(bench, name="bench")
 

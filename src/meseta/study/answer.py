@@ -1,5 +1,6 @@
 """The optimum that the trials of a study file speak for."""
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,17 @@ def answer_of(ledger: Ledger, measure: str | None = None) -> StudyAnswer:
     if measure is not None and not methods.get(settings.method).measures:
         # nothing is searched for: the method has no say
         other |= {"method": methods.DEFAULT_METHOD, "options": None}
-    answer = recommend(ledger.study, settings=settings, **other)
+    return _ordered(file, recommend(ledger.study, settings=settings, **other))
+
+
+def answer_without(ledger: Ledger, numbers: Collection[int]) -> StudyAnswer:
+    """The same by all trials but these."""
+    from meseta.integrations.optuna.study_answer import answer
+
+    return _ordered(ledger.file, answer(ledger.study, ledger.file.settings(), without=numbers))
+
+
+def _ordered(file: StudyFile, answer: StudyAnswer) -> StudyAnswer:
     nominal = replace(answer.nominal, params=_in_order(file, answer.nominal.params))
     return replace(answer, params=_in_order(file, answer.params), nominal=nominal)
 

@@ -22,6 +22,7 @@ from meseta.integrations.optuna.attributes import (
     stated_of,
     versions,
 )
+from meseta.optimizer.outcomes import EXECUTED as EXECUTED_COLUMN
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Categorical, Value
@@ -30,7 +31,7 @@ from meseta.study.digits import is_rounded, is_same, readable
 from meseta.study.entries import read_text_number, read_values
 from meseta.study.identity import identity, is_same_experiment
 from meseta.study.ledger import Ledger
-from meseta.study.marks import BY_HAND
+from meseta.study.marks import BY_HAND, CONFIRMS
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
 from meseta.study.quality import NONE as NO_QUALITY
 from meseta.study.quality import Quality, read_quality, texts_in
@@ -274,9 +275,13 @@ def _read_outcome(
 ) -> Outcome:
     trial = asked_for(trials, number)
     value, failed, texts, others, comment, quality, table = cells
+    confirms = trial.user_attrs.get(CONFIRMS, {})
+    place = confirms.get("place", {})
+    if confirms.get("how") == "as-it-comes":
+        quality = {EXECUTED_COLUMN: "unseen", **quality}
     executed = read_values(ledger.parameters, texts)
-    observed = ledger.file.observed
-    plan = {n: v for n, v in trial.params.items() if table and n not in observed}
+    observed, settings = ledger.file.observed, {**trial.params, **place}
+    plan = {n: v for n, v in settings.items() if table and n not in observed}
     kept = {
         name: v
         for name, v in executed.items()
@@ -285,7 +290,10 @@ def _read_outcome(
     rounded = tuple(n for n in kept if n in plan and is_rounded(plan[n], texts[n]))
     measured = [name for name in kept if name not in rounded]
     read = known_others(others, f" of trial {number}")
-    outcome = Outcome(number, None, kept, "", read, cut(comment), rounded)
+    # what was set on purpose was carried out, unless it is told otherwise; nobody measured it
+    purposed = {name: v for name, v in place.items() if name not in kept}
+    unmeasured = (*rounded, *purposed)
+    outcome = Outcome(number, None, {**purposed, **kept}, "", read, cut(comment), unmeasured)
     if value is not None or others:
         check_constrained(ledger, others, number)
     if read:
@@ -294,14 +302,14 @@ def _read_outcome(
     if failed is not None or (value or "").lower() in FAILURE:
         if value is not None and value.lower() not in FAILURE:
             raise ValueError(f"trial {number} is said to have failed, but has the value {value!r}")
-        said = read_quality(quality, ledger.file, [*read], measured)
+        said = read_quality(quality, ledger.file, [*read], [*measured, *purposed])
         return replace(outcome, error=failed or TOLD_AS_FAILED, quality=said)
     if value is None:
         what = "value" if outcomes.objective == VALUE else repr(outcomes.objective)
         raise ValueError(f"trial {number} has no {what}; give one, or say --failed REASON")
     check_observed(ledger, executed, number)
     what, possible = f"the value of trial {number}", ledger.file.possible
-    said = read_quality(quality, ledger.file, [VALUE, *read], measured)
+    said = read_quality(quality, ledger.file, [VALUE, *read], [*measured, *purposed])
     return replace(outcome, value=read_told(what, value, possible), quality=said)
 
 

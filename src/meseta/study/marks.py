@@ -11,6 +11,9 @@ BEAT = "meseta:beat"
 SEEN = "meseta:seen"
 # Somebody carries the trial out by hand.
 BY_HAND = "meseta:by-hand"
+# A run that confirms a design: a dict with the identity of its plan, how it is carried out, the
+# design, and the place that it is set to on purpose.
+CONFIRMS = "meseta:confirms"
 # The number of the trial, given up before, that this outcome belongs to.
 INSTEAD_OF = "meseta:instead-of"
 # Seconds since the last sign of life. Readers of the trials compute it; it is never stored.

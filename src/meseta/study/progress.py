@@ -20,7 +20,7 @@ from meseta.integrations.optuna.attributes import (
 )
 from meseta.optimizer.evaluation import DEATHS
 from meseta.study.ledger import Ledger
-from meseta.study.marks import BY_HAND, INSTEAD_OF, SEEN
+from meseta.study.marks import BY_HAND, CONFIRMS, INSTEAD_OF, SEEN
 from meseta.study.workers.liveness import is_abandoned, says_nothing
 from meseta.study.workers.nearness import BESIDE, distance
 
@@ -73,7 +73,8 @@ class Progress:
 
 
 def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
-    counts = Counter(kind_of(trial) for trial in trials)
+    # runs that confirm a design are beside the search
+    counts = Counter(kind_of(trial) for trial in trials if CONFIRMS not in trial.user_attrs)
     return Progress(
         counts["complete"],
         counts["failed"],

@@ -55,10 +55,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _cell(value: object) -> Text:
+    return Text("" if value is None else in_a_line(value))
+
+
+def in_a_line(value: object) -> str:
+    """A value for people."""
     if isinstance(value, float):
-        short = _exact(value)
-        return Text(short if len(short) <= LONGEST else f"{value:.6g}")
-    return Text("" if value is None else one_line(str(value)))
+        exact = _exact(value)
+        return exact if len(exact) <= LONGEST else f"{value:.6g}"
+    return one_line(str(value))
 
 
 def _grid(justify: Any, rows: Sequence[Sequence[Text]]) -> Table:

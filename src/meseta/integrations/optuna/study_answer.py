@@ -1,6 +1,6 @@
 """The robust optimum of a study, beside the nominal one."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -37,9 +37,9 @@ class StudyAnswer(Recommendation):
         )
 
 
-def answer(study: Study, settings: Settings) -> StudyAnswer:
-    """What the complete trials speak for."""
-    space, optimizer, notes, _ = modelled(study, settings)
+def answer(study: Study, settings: Settings, *, without: Collection[int] = ()) -> StudyAnswer:
+    """What the complete trials speak for; `without` these, by their numbers."""
+    space, optimizer, notes, _ = modelled(study, settings, without=without)
     order = order_of(study)
     robust = _outside(optimizer.recommend(), space, order)
     return StudyAnswer(
@@ -68,13 +68,19 @@ class Modelled(NamedTuple):
     numbers: tuple[int, ...]  # that the trials have in the study
 
 
-def modelled(study: Study, settings: Settings, *, unfinished: bool = False) -> Modelled:
+def modelled(
+    study: Study,
+    settings: Settings,
+    *,
+    unfinished: bool = False,
+    without: Collection[int] = (),
+) -> Modelled:
     """With all complete trials, and with `unfinished` also those that run or failed."""
     # one that failed or was pruned may have other outcomes
     finished = (TrialState.COMPLETE, TrialState.FAIL, TrialState.PRUNED)
     states = None if unfinished else finished
     check_one_objective(study)
-    every = amended_trials(study, states)
+    every = [trial for trial in amended_trials(study, states) if trial.number not in without]
     trials = [trial for trial in every if trial.state == TrialState.COMPLETE]
     if not trials:
         raise ValueError(

@@ -1,0 +1,119 @@
+"""`meseta confirm`: runs of the recommended design as it will be used, and what they say."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from meseta.cli.endings import NOTHING_YET, failures, stop, wrong_use
+from meseta.cli.opening import Json, StudyPath, opened
+from meseta.cli.printing import echo, print_csv, print_json
+from meseta.cli.study import Csv, Xlsx
+from meseta.study.terminal import say
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from meseta.optimizer.confirmation import Confirmation
+    from meseta.study.confirming import Plan
+
+
+def add_to(app: typer.Typer) -> None:
+    app.command()(confirm)
+
+
+def confirm(
+    path: StudyPath,
+    n: Annotated[
+        int | None,
+        typer.Option("-n", min=2, help="Plan so many runs; none: judge those that were told."),
+    ] = None,
+    as_it_comes: Annotated[
+        bool,
+        typer.Option(
+            "--as-it-comes",
+            help="Set the design itself, and let the noise act; none: perturbed on purpose.",
+        ),
+    ] = False,
+    as_json: Json = False,
+    csv: Csv = False,
+    xlsx: Xlsx = None,
+) -> None:
+    """Plan runs of the recommended design as it will be used, and say whether the promise held.
+
+    Their results are told as those of other trials. They are beside the budget.
+    """
+    if n is None:
+        with wrong_use():
+            if as_it_comes or csv or xlsx is not None:
+                raise ValueError("--as-it-comes, --csv and --xlsx go with -n, which plans runs")
+        _judge(path, as_json)
+        return
+    with failures(), wrong_use():
+        from meseta.study import excel
+
+        with excel.new_file(xlsx) as file, failures():
+            ledger = opened(path)
+            from meseta.study import confirming, show
+            from meseta.study.progress import progress
+
+            if not progress(ledger.trials, None).complete:
+                stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
+            how = "as-it-comes" if as_it_comes else "on-purpose"
+            planned, answer = confirming.plan_runs(ledger, n, how)
+            if file is not None:
+                excel.write_sheet(file, show.planned_cells(ledger.file, planned))
+    low, high = answer.interval
+    promise = f"{answer.optimizer.measure.in_words()} {answer.mean:.5g} ({low:.5g} to {high:.5g})"
+    design = ", ".join(f"{name} = {show.in_a_line(value)}" for name, value in answer.params.items())
+    if as_json:
+        runs = show.planned_data(planned)
+        print_json({"design": answer.params, "promise": [low, answer.mean, high], "runs": runs})
+        return
+    say(f"the design is {design}; promised: {promise}")
+    if csv:
+        print_csv(show.planned_cells(ledger.file, planned))
+    elif xlsx is not None:
+        echo(f"{xlsx} is written: fill it in, then `meseta tell {path} --table {xlsx}`")
+    else:
+        echo(show.planned_table(ledger.file, planned), nl=False)
+        echo(f"tell their results, then `meseta confirm {path}` says whether the promise held")
+
+
+def _judge(path: "Path", as_json: bool) -> None:
+    ledger = opened(path, reading=True)
+    with failures():
+        from meseta.study import confirming
+
+        with wrong_use():
+            plan = confirming.last_plan(ledger)
+            if len([t for t in plan.told if t.value is not None]) < confirming.LEAST:
+                told, of = len(plan.told), len(plan.trials)
+                stop(
+                    f"{told} of {of} runs are told, which is too few to judge by; pending: "
+                    f"{', '.join(map(str, plan.pending)) or 'none'}",
+                    NOTHING_YET,
+                )
+        found = confirming.judged(ledger, plan)
+    if as_json:
+        print_json(_data(plan, found))
+        return
+    echo(str(found))
+    if plan.pending:
+        say(f"not told yet: {', '.join(map(str, plan.pending))}")
+
+
+def _data(plan: "Plan", found: "Confirmation") -> dict[str, Any]:
+    return {
+        "held": found.held,
+        "verdict": found.verdict,
+        "design": plan.design,
+        "how": plan.how,
+        "measure": found.words,
+        "runs": found.runs,
+        "failed": found.failed,
+        "pending": plan.pending,
+        "found": found.found,
+        "expected": list(found.expected),
+        "promised": found.promised.mean,
+        "constraints": {name: kept._asdict() for name, kept in found.constraints.items()},
+    }
