@@ -24,7 +24,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.priors import LogNormalPrior
 
 from meseta.gp import fit
-from meseta.gp.log_posterior import LogPosterior
+from meseta.gp.log_posterior import LogPosterior, Noise
 from meseta.integrations.botorch import fit_surrogate
 from meseta.kernels.shapes import SHAPES
 
@@ -141,7 +141,7 @@ def count_lower(num, num_starts):
         bounds = torch.stack([torch.zeros(d), torch.ones(d)]).double()
         _, info = fit_surrogate(torch.tensor(X), torch.tensor(y), bounds, kernel=kernel)
         prior = fit._log_prior(d, bounds, None, "default", True)
-        posterior = LogPosterior(X, y, SHAPES[kernel], prior)
+        posterior = LogPosterior(X, y, SHAPES[kernel], prior, Noise.same(len(y), None))
         ends = [-4.0] * d + [-3.0, -18.0], [1.6] * d + [3.0, -0.7]
         starts = randomness.uniform(*ends, (num_starts, d + 2))
         best = max(fit._climb(posterior, start).value for start in starts)

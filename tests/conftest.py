@@ -4,7 +4,7 @@ from hypothesis import settings
 
 from examples import examples
 
-settings.register_profile("meseta", examples(15))
+settings.register_profile("meseta", examples(8))
 settings.load_profile("meseta")
 torch.set_num_threads(1)
 

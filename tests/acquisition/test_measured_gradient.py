@@ -65,7 +65,7 @@ def test_the_mean_as_another_measure_is_the_robust_knowledge_gradient(measure, l
     law=st.sampled_from([Normal(0.08), Uniform(0.2), StudentT(4, 0.05)]),
     seed=st.integers(0, 1000),
 )
-@examples(20)
+@examples(8)
 def test_a_tilt_is_how_the_measure_moves_with_f(measure, law, seed):
     core = posterior(seed, law=law)
     of = measured(core, measure, 16, 200, 64, torch.Generator().manual_seed(seed))
@@ -90,7 +90,7 @@ def test_a_tilt_is_how_the_measure_moves_with_f(measure, law, seed):
 
 
 @given(measure=st.sampled_from(MEASURES), seed=st.integers(0, 1000), d=st.integers(1, 3))
-@examples(14)
+@examples(6)
 def test_slopes_are_posterior_covariances_of_the_tilted_f(measure, seed, d):
     core = posterior(seed, d)
     found = prepared(core, measure, num_paths=4, num_features=60, num_sobol=2, num_draws=16)

@@ -221,7 +221,7 @@ def is_possible(placed):
     return True
 
 
-@examples(12)
+@examples(6)
 @given(
     **ONE_DIMENSION,
     x=st.floats(0, 1),
@@ -240,7 +240,7 @@ def test_k_gf_is_that_of_brute_force(law, width, lengthscale, kind, edge, scale,
     assert float(smoothed.gf_with(b)(at)) == pytest.approx(found, abs=1e-9 + smoothed.error)
 
 
-@examples(6)
+@examples(3)
 @given(
     **ONE_DIMENSION,
     shape=st.sampled_from(["se", "matern52", "matern32"]),
@@ -287,7 +287,7 @@ def _covariance(root):
     return (root @ root.T).tolist()
 
 
-@examples(8)
+@examples(4)
 @given(
     shared=st.sampled_from(sorted(SHARED)),
     dimension=st.sampled_from([2, 3]),

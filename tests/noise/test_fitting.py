@@ -5,11 +5,12 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import meseta
+from examples import examples
 from meseta.noise.correlated import correlated
 from meseta.noise.families import FAMILIES, Estimate, standardised
 from meseta.noise.fitting import REFUSED, fit_noise
@@ -246,7 +247,7 @@ def test_outliers_are_named():
     sign=st.sampled_from([1, -1]),
     seed=st.integers(0, 20),
 )
-@settings(max_examples=12, deadline=None)
+@examples(6)
 def test_units_do_not_matter(scale, sign, seed):
     values = drawn("laplace", 30, seed)
     one, other = fit_noise(values), fit_noise(sign * scale * values)
@@ -357,7 +358,7 @@ def test_standardised_values_are_of_one_law():
     ),
     st.booleans(),
 )
-@settings(max_examples=40, deadline=None)
+@examples(15)
 def test_any_sample_has_a_law_or_is_refused(values, paired):
     plan = np.linspace(1, 5, len(values)) if paired else None
     try:

@@ -87,7 +87,7 @@ laws = {
     edge=st.sampled_from(["allow", "clip", "reflect", "truncate"]),
     seed=st.integers(0, 1000),
 )
-@examples(25)
+@examples(8)
 def test_the_share_beyond_is_that_of_perturbed_designs(law, other, edge, seed):
     space = {"x": (0.5, 1.5), "y": (0.0, 1.0)}
     noise = {"x": laws[law]}
@@ -133,7 +133,7 @@ def test_the_share_beyond_is_that_of_perturbed_designs(law, other, edge, seed):
     kernel=st.sampled_from(["se", "matern52", "auto"]),
     seed=st.integers(0, 1000),
 )
-@examples(10)
+@examples(5)
 def test_covariances_with_experiments_beyond_the_range_are_averages(law, kind, kernel, seed):
     """What rkg weighs there: the covariance of g at designs and f beyond."""
     x = {

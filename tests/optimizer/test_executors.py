@@ -342,7 +342,7 @@ class Fated(Executor):
     fates=st.lists(st.sampled_from(["answer", "answer", "lost", "cancelled", "nonsense"])),
     seed=st.integers(0, 5),
 )
-@examples(15)
+@examples(8)
 @pytest.mark.filterwarnings("ignore:a worker was lost", "ignore:an evaluation of f failed")
 def test_nothing_is_lost_or_doubled_in_any_order(workers, budget, fates, seed):
     seen = {}

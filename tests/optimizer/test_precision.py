@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.stats
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import meseta
+from examples import examples
 from meseta import AtMost, Categorical, Environment, Int, Normal, Optimizer, Substitution, Uniform
 from meseta.report.views.report import report
 from meseta.report.views.wording import read_terms
@@ -193,13 +194,13 @@ LAWS = {
 @given(
     law=st.sampled_from(sorted(LAWS)),
     edge=st.sampled_from(["allow", "clip", "truncate"]),
-    measure=st.sampled_from(["mean", "quantile 0.1", "cvar 0.2", "yield 0 inf"]),
-    constrained=st.booleans(),
+    measure=st.sampled_from(["mean", "mean", "quantile 0.1", "cvar 0.2", "yield 0 inf"]),
+    constrained=st.sampled_from([False, False, True]),
     variance=st.sampled_from([None, 0.01, "varies"]),
     default=st.sampled_from(["known", "unseen"]),
     seed=st.integers(0, 1000),
 )
-@settings(max_examples=3)
+@examples(3)
 def test_everything_may_be_combined(law, edge, measure, constrained, variance, default, seed):
     random = np.random.default_rng(seed)
     space = {"x": (0.0, 1.0), "y": (0.0, 2.0), "k": Int(1, 3), "c": Categorical(("a", "b"))}
@@ -238,8 +239,7 @@ def test_everything_may_be_combined(law, edge, measure, constrained, variance, d
     assert best.std >= 0
     low, high = best.interval
     assert low <= best.mean <= high
-    asked = optimizer.ask(2)
-    assert len(asked) == 2
+    assert set(optimizer.ask()) <= set(space)
 
 
 def test_the_report_of_unseen_experiments(tmp_path):

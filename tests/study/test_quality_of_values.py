@@ -182,6 +182,7 @@ def test_optuna_studies_say_it_by_attributes():
 PRESS = """
 [study]
 budget = 9
+method = "sobol"
 kernel = "se"
 [parameters.x]
 low = 0.0

@@ -184,7 +184,7 @@ def handed_back(cells, how, path):
 
 
 @given(how=filled())
-@examples(60)
+@examples(25)
 def test_what_was_asked_for_is_told_back_in_every_shape(asked, tmp_path_factory, how):
     ledger, cells = asked
     path = tmp_path_factory.mktemp("told") / f"told.{'xlsx' if how['kind'] == 'xlsx' else 'csv'}"
@@ -842,7 +842,7 @@ def test_what_is_stored_is_what_is_printed(folder, low, high, more, longest):
     log=st.booleans(),
     evaluate=st.booleans(),
 )
-@examples(200)
+@examples(60)
 def test_a_rounded_design_is_near_and_in_its_range(
     tmp_path_factory, low, width, share, log, evaluate
 ):

@@ -16,8 +16,8 @@ BUDGETS = {
     "dosing_a_reaction": 6,
     "controller_gains": 11,
     "antireflection_coating": 11,
-    "hyperparameters_that_last": 13,
-    "welded_beam": 4,  # every step has five models
+    "hyperparameters_that_last": 10,
+    "welded_beam": 2,  # every step has five models
 }
 
 
