@@ -317,6 +317,7 @@ def test_joint_laws_that_are_none_are_refused(law, message):
 
 def test_every_law_is_a_name_of_the_package():
     inner = {"Substituted", "Edge", "Joint", "NoiseLaw", "OneDimensional", "Placed", "ScipyLaw"}
+    inner |= {"FittedLaw", "NoiseFit"}
     for name in {*meseta.noise.__all__} - inner - {"LAWS", "in_units", "resolved"}:
         assert getattr(meseta, name) is getattr(meseta.noise, name)
         assert name in dir(meseta)

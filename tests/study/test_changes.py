@@ -9,6 +9,7 @@ import optuna
 import pytest
 
 from command_line import typed
+from examples import some
 from meseta.integrations.optuna.attributes import EXECUTED, VOID
 from meseta.integrations.optuna.changed import changes_in
 from meseta.study.ledger import FORMAT, open_ledger
@@ -87,7 +88,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("change", TAKEN)
+@pytest.mark.parametrize("change", some(TAKEN, 3))
 def test_a_change_that_all_trials_bear_is_taken_over(lab, change):
     text, old = TAKEN[change]
     before, earlier = rows(), [trial.value for trial in trials()]
