@@ -6,6 +6,7 @@ from torch.testing import assert_close
 
 from meseta.gp.joint import condition
 from meseta.gp.maxima import maximize_paths, percentile_values
+from meseta.gp.observed import Coming
 from meseta.gp.paths import sample_paths
 from meseta.kernels import StationaryKernel, smooth
 from meseta.nes_plain import select_max_values
@@ -27,7 +28,7 @@ def paths_of(shapes, lengthscale, law, num_paths, *, n=6, seed=0, sampler="pathw
     noise = torch.full((n,), 1e-4, dtype=torch.double)
     root = torch.linalg.cholesky(kernel.k_f(X, X) + torch.diag(noise))
     y = 0.2 + root @ torch.randn(n, generator=generator(seed + 1), dtype=torch.double)
-    posterior = condition(kernel, tensor(0.2), X, y, noise, tensor(1e-4))
+    posterior = condition(kernel, tensor(0.2), X, y, noise, Coming(tensor(1e-4)))
     return sample_paths(posterior, num_paths, 500, generator(seed + 2), sampler)
 
 

@@ -11,6 +11,7 @@ from numpy.polynomial.legendre import leggauss
 from torch.testing import assert_close
 
 from meseta.gp.joint import condition
+from meseta.gp.observed import Coming
 from meseta.gp.paths import sample_paths
 from meseta.kernels import StationaryKernel, smooth
 from meseta.noise import Independent, Normal, Uniform
@@ -37,7 +38,7 @@ def posterior_of(shapes, law, *, n=6, noise_variance=1e-2, seed=0, mean=0.4):
     # data from the prior
     root = torch.linalg.cholesky(smoothed.k_f(X, X) + torch.diag(noise))
     y = mean + root @ torch.randn(n, generator=generator(seed + 1), dtype=torch.double)
-    return condition(smoothed, tensor(mean), X, y, noise, tensor(noise_variance))
+    return condition(smoothed, tensor(mean), X, y, noise, Coming(tensor(noise_variance)))
 
 
 @pytest.mark.parametrize(
@@ -308,6 +309,6 @@ def test_paths_without_observation_noise_interpolate(noise_variance, sampler):
     X = torch.rand(5, 1, generator=torch.Generator().manual_seed(0), dtype=torch.double)
     y = (6 * X[:, 0]).sin()
     noise = torch.full((5,), noise_variance, dtype=torch.double)
-    posterior = condition(kernel, tensor(0.0), X, y, noise, tensor(1e-6))
+    posterior = condition(kernel, tensor(0.0), X, y, noise, Coming(tensor(1e-6)))
     paths = sample_paths(posterior, 20, 500, torch.Generator().manual_seed(1), sampler)
     assert_close(paths.f(X), y.expand(20, 5), rtol=0, atol=1e-5)
