@@ -3,6 +3,8 @@
 import csv
 import io
 import json
+import math
+import shutil
 
 import optuna
 import pytest
@@ -214,9 +216,6 @@ def pressed(tmp_path_factory):
 
 @pytest.mark.parametrize("how", ["--as-it-comes", None])
 def test_runs_confirm_a_design_or_do_not(pressed, folder, how):
-    import math
-    import shutil
-
     for each in pressed.iterdir():
         if each.is_file():
             shutil.copy(each, folder)
@@ -261,3 +260,18 @@ def test_nothing_can_be_confirmed_before_there_are_values(folder):
     typed("ask", "lab.toml")
     done = typed("confirm", "lab.toml", "-n", 3, code=3)
     assert "there is no value yet to recommend by" in done.stderr
+
+
+def test_small_values_on_a_logarithmic_scale_are_not_rounded_away(folder):
+    (folder / "lab.toml").write_text(
+        '[study]\nmethod = "sobol"\nkernel = "se"\n'
+        "[parameters.dose]\nlow = 1e-7\nhigh = 1.0\nlog = true\nnoise = 1e-9\n"
+    )
+    typed("ask", "lab.toml", "-n", 3)
+    doses = [float(row["dose"]) for row in exported()]
+    for number, dose in enumerate(doses):
+        typed("tell", "lab.toml", number, -math.log(dose))  # the smallest is the best
+    planned = json.loads(typed("confirm", "lab.toml", "-n", 3, "--json").stdout)
+    asked = [run["params"]["dose"] for run in planned["runs"]]
+    assert planned["design"]["dose"] < 1e-3
+    assert asked == pytest.approx([planned["design"]["dose"]] * 3, rel=0.05)

@@ -6,15 +6,15 @@ import typer
 
 from meseta.cli.endings import NOTHING_YET, failures, stop, wrong_use
 from meseta.cli.opening import Json, StudyPath, opened
-from meseta.cli.printing import echo, print_csv, print_json
-from meseta.cli.study import Csv, Xlsx
+from meseta.cli.printing import echo, print_json
+from meseta.cli.study import Csv, Xlsx, print_planned
 from meseta.study.terminal import say
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from meseta.optimizer.confirmation import Confirmation
-    from meseta.study.confirming import Plan
+    from meseta.study.confirming import How, Plan
 
 
 def add_to(app: typer.Typer) -> None:
@@ -58,7 +58,7 @@ def confirm(
 
             if not progress(ledger.trials, None).complete:
                 stop("there is no value yet to recommend by; run or tell some trials", NOTHING_YET)
-            how = "as-it-comes" if as_it_comes else "on-purpose"
+            how: How = "as-it-comes" if as_it_comes else "on-purpose"
             planned, answer = confirming.plan_runs(ledger, n, how)
             if file is not None:
                 excel.write_sheet(file, show.planned_cells(ledger.file, planned))
@@ -70,23 +70,20 @@ def confirm(
         print_json({"design": answer.params, "promise": [low, answer.mean, high], "runs": runs})
         return
     say(f"the design is {design}; promised: {promise}")
-    if csv:
-        print_csv(show.planned_cells(ledger.file, planned))
-    elif xlsx is not None:
-        echo(f"{xlsx} is written: fill it in, then `meseta tell {path} --table {xlsx}`")
-    else:
-        echo(show.planned_table(ledger.file, planned), nl=False)
+    print_planned(ledger, planned, csv, xlsx)
+    if not csv and xlsx is None:
         echo(f"tell their results, then `meseta confirm {path}` says whether the promise held")
 
 
 def _judge(path: "Path", as_json: bool) -> None:
     ledger = opened(path, reading=True)
     with failures():
+        from meseta.optimizer.confirmation import LEAST
         from meseta.study import confirming
 
         with wrong_use():
             plan = confirming.last_plan(ledger)
-            if len([t for t in plan.told if t.value is not None]) < confirming.LEAST:
+            if sum(trial.value is not None for trial in plan.told) < LEAST:
                 told, of = len(plan.told), len(plan.trials)
                 stop(
                     f"{told} of {of} runs are told, which is too few to judge by; pending: "

@@ -39,6 +39,9 @@ from meseta.cli.printing import counted, echo, print_csv, print_json
 from meseta.study.terminal import say
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from meseta.optimizer.record import Trial
     from meseta.study.ledger import Ledger
     from meseta.study.progress import Progress
 
@@ -250,10 +253,21 @@ def ask(
         say(f"beyond the budget of {ledger.file.budget} trials")
     if as_json:
         print_json(show.planned_data(planned))
-    elif csv:
+    else:
+        print_planned(ledger, planned, csv, xlsx)
+
+
+def print_planned(
+    ledger: "Ledger", planned: "Sequence[Trial]", csv: bool, xlsx: Path | None
+) -> None:
+    """The experiments to carry out, unless they were written to an Excel file."""
+    from meseta.study import show
+
+    if csv:
         print_csv(show.planned_cells(ledger.file, planned))
     elif xlsx is not None:
-        echo(f"{xlsx} is written: fill it in, then `meseta tell {path} --table {xlsx}`")
+        tell = f"meseta tell {ledger.file.label} --table {xlsx}"
+        echo(f"{xlsx} is written: fill it in, then `{tell}`")
     else:
         echo(show.planned_table(ledger.file, planned), nl=False)
 

@@ -251,23 +251,13 @@ def condition(
     noise_variance: Float[Tensor, " n"],
     coming: Coming,
     unseen: Unseen | None = None,
+    K: Float[Tensor, "n n"] | None = None,
 ) -> JointPosterior:
-    """The joint posterior of f and g given y = f(X) + noise."""
-    K = Observed(kernel, X, unseen).own
-    return condition_on(K, kernel, mean, X, y, noise_variance, coming, unseen)
+    """The joint posterior of f and g given y = f(X) + noise.
 
-
-def condition_on(
-    K: Float[Tensor, "n n"],
-    kernel: SmoothedKernel,
-    mean: Float[Tensor, ""],
-    X: Float[Tensor, "n d"],
-    y: Float[Tensor, " n"],
-    noise_variance: Float[Tensor, " n"],
-    coming: Coming,
-    unseen: Unseen | None = None,
-) -> JointPosterior:
-    """The same, where the covariance K of the data is known."""
+    K is the covariance of the data without their noise; None: it is computed.
+    """
+    K = Observed(kernel, X, unseen).own if K is None else K
     L, jitter = cholesky(K + torch.diag(noise_variance))
     alpha = torch.cholesky_solve((y - mean)[:, None], L)[:, 0]
     clamped = Clamped(kernel.prior_variance, kernel.error)

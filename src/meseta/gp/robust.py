@@ -10,7 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.boundary import shown
-from meseta.gp.joint import JointMoments, JointPosterior, Scatter, condition_on
+from meseta.gp.joint import JointMoments, JointPosterior, Scatter, condition
 from meseta.gp.mixture import Mixture
 from meseta.gp.observed import Coming, Observed
 from meseta.gp.surrogate import Surrogate, Units
@@ -140,7 +140,7 @@ def joint_posterior(
 
     def given(noise_variance: Float[Tensor, " n"]) -> JointPosterior:
         mean, X, y = surrogate.mean, surrogate.X, surrogate.y
-        return condition_on(observed.own, kernel, mean, X, y, noise_variance, coming, unseen)
+        return condition(kernel, mean, X, y, noise_variance, coming, unseen, observed.own)
 
     if observed.places is None:
         return given(surrogate.noise_variance)

@@ -45,6 +45,7 @@ from meseta.optimizer.history import check_names, history
 from meseta.optimizer.learned import known_exactly, learned_laws, stated_laws, with_laws
 from meseta.optimizer.outcomes import VALUE, Told
 from meseta.optimizer.precision import (
+    VARIES,
     Execution,
     check_of_values,
     read_execution,
@@ -74,7 +75,6 @@ from meseta.optimizer.record import (
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
 from meseta.optimizer.settings import (
-    VARIES,
     Direction,
     OptimizerKeywords,
     Settings,
@@ -378,7 +378,7 @@ class Optimizer:
         if any(name in self.environments.design for name in measured):
             execution = "known"
         unseen = (execution or self.settings.executed) == "unseen"
-        if unseen:
+        if unseen and self.settings.executed != "unseen":  # which was looked at before
             check_acting(self._acting)
         known = Known(
             outcomes=told.others, std=read_std(std, self.outcomes), n=read_n(n), unseen=unseen

@@ -9,6 +9,7 @@ from meseta.optimizer.outcomes import VALUE, Outcomes
 # What is known about where an experiment was carried out: as it was told, or not, since the noise
 # acted on it and nobody saw how.
 Execution = Literal["known", "unseen"]
+VARIES = "varies"  # in place of a noise variance: it depends on the design
 STD, COUNT = "std", "n"  # in what an evaluation returns, and columns of tables
 
 

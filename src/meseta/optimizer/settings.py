@@ -13,13 +13,12 @@ from meseta.measures import Measure, read_measure
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.evaluation import GIVE_UP
 from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
-from meseta.optimizer.precision import Execution
+from meseta.optimizer.precision import VARIES, Execution
 from meseta.space.allowed import Rules, check_rules
 from meseta.space.initial import Initial, check_initial
 from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
 
 Direction = Literal["maximize", "minimize"]
-VARIES = "varies"  # in place of a noise variance
 
 
 class StepKeywords(TypedDict, total=False):

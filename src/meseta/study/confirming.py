@@ -1,17 +1,16 @@
 """Confirmation: runs of the recommended design as it will be used, planned and judged."""
 
-import math
 import uuid
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from optuna.trial import FrozenTrial
 
-from meseta.boundary import unknown
 from meseta.integrations.optuna.attributes import executed_of, outcomes_of
 from meseta.optimizer.record import Trial
-from meseta.space.parameter import Parameter
+from meseta.space.parameter import Float
 from meseta.study.answer import answer_of, answer_without
+from meseta.study.digits import with_few_digits
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, CONFIRMS
 from meseta.study.progress import kind_of, void
@@ -23,8 +22,7 @@ if TYPE_CHECKING:
 # Perturbed on purpose, each run set where the law takes the design; or the design itself is set,
 # and the noise acts by itself.
 How = Literal["on-purpose", "as-it-comes"]
-LEAST = 2  # values that say anything
-FINENESS = 1e-5  # of the range: to that, values are set on purpose
+MORE_DIGITS = 1  # than designs have: what is perturbed differs by less
 
 
 class Plan(NamedTuple):
@@ -43,13 +41,11 @@ class Plan(NamedTuple):
         return [trial.number for trial in self.trials if not trial.state.is_finished()]
 
 
-def plan_runs(ledger: Ledger, num: int, how: str) -> tuple[list[Trial], "StudyAnswer"]:
+def plan_runs(ledger: Ledger, num: int, how: How) -> tuple[list[Trial], "StudyAnswer"]:
     """Plan runs of the recommended design; they are pending until they are told.
 
     Returns them with the recommendation.
     """
-    if how not in get_args(How):
-        raise ValueError(unknown("way to confirm", how, get_args(How)))
     answer = answer_of(ledger)
     design = dict(answer.params)
     places = [_settable(ledger, design)] * num
@@ -77,17 +73,12 @@ def plan_runs(ledger: Ledger, num: int, how: str) -> tuple[list[Trial], "StudyAn
 def _settable(ledger: Ledger, place: Mapping[str, Any]) -> dict[str, Any]:
     """What can be set of a place, with readable digits."""
     return {
-        name: _rounded(ledger.parameters[name], place[name])
-        for name in ledger.file.parameters
+        name: with_few_digits(parameter, place[name], MORE_DIGITS)
+        if isinstance(parameter, Float)
+        else place[name]
+        for name, parameter in ledger.parameters.items()
         if name in place and name not in ledger.file.observed
     }
-
-
-def _rounded(parameter: Parameter, value: Any) -> Any:
-    if not isinstance(value, float):
-        return value
-    width = float(parameter.experiments.high) - float(parameter.experiments.low)  # type: ignore[union-attr]
-    return round(value, max(0, math.ceil(-math.log10(FINENESS * width))))
 
 
 def _within(ledger: Ledger, place: Mapping[str, Any], answer: "StudyAnswer") -> dict[str, Any]:

@@ -74,13 +74,20 @@ def _rules(
     return rules, ways
 
 
-def _rounded(parameter: Float, value: float, more: int, way: str) -> float:
-    """The value with few digits, in the same range; `more` digits where these are too few."""
+def with_few_digits(
+    parameter: Float, value: float, more: int = 0, way: str = ROUND_HALF_UP
+) -> float:
+    """The value to the resolution of the parameter, or with `more` digits; in no range."""
     ((low, high),) = parameter.ends
     resolution = RESOLUTION * (high - low) * (value if parameter.log else 1.0)
     place = math.floor(math.log10(resolution)) - more
     with localcontext(prec=PRECISION):
-        number = float(Decimal(repr(value)).quantize(Decimal(1).scaleb(place), way))
+        return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(place), way))
+
+
+def _rounded(parameter: Float, value: float, more: int, way: str) -> float:
+    """The value with few digits, in the same range; `more` digits where these are too few."""
+    number = with_few_digits(parameter, value, more, way)
     inside = parameter.low <= value <= parameter.high
     ends = parameter if inside else parameter.experiments
     return min(max(number, ends.low), ends.high)

@@ -16,6 +16,7 @@ from pydantic import (
 
 from meseta.boundary import SEEDS, read_possible, shown
 from meseta.optimizer.evaluation import GIVE_UP
+from meseta.optimizer.precision import VARIES
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
 from meseta.study.toml.sentences import not_among
@@ -23,7 +24,6 @@ from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
 from meseta.study.toml.table import Table, Text, Texts, refusal
 
 SPREADS = ("sobol", "uniform")
-VARIES = "varies"  # as in the settings, which load torch
 
 
 def _initial(initial: object) -> object:
@@ -59,15 +59,18 @@ def _measure(measure: object) -> object:
 
 def _noise_variance(variance: object) -> float | str:
     """A number, or the word for one that depends on the design."""
-    number = isinstance(variance, int | float) and not isinstance(variance, bool)
     if variance == VARIES:
         return VARIES
-    if not number or not 0 <= float(variance) < math.inf:  # type: ignore[arg-type]
-        raise refusal(
-            f'must be a variance, not negative, or "{VARIES}" if it depends on the design, got '
-            f"{shown(variance)}"
-        )
-    return float(variance)  # type: ignore[arg-type]
+    if not isinstance(variance, bool) and isinstance(variance, int | float):
+        number = float(variance)
+    else:
+        number = math.nan
+    if 0 <= number < math.inf:
+        return number
+    raise refusal(
+        f'must be a variance, not negative, or "{VARIES}" if it depends on the design, got '
+        f"{shown(variance)}"
+    )
 
 
 def _allowed(allowed: object) -> object:
