@@ -205,7 +205,7 @@ def report(
             Estimate(0.2463, 0.0328),
             Estimate(0.1464, 0.0157),
         ),
-        outcomes=_outcomes(sign, terms.has_spec),
+        outcomes=_outcomes(sign, terms.goal is not None),
         tolerances=_tolerances(made, robust, sign, text),
         landscape=_landscape(made, evaluations, sign),
         search=_search(made, robust, evaluations, sign, text),

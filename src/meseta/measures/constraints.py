@@ -89,6 +89,15 @@ class Between(Constraint):
         return f"Between({self.low:g}, {self.high:g}, probability={self.probability:g})"
 
 
+def limits(low: float | None, high: float | None, probability: float = PROBABILITY) -> Constraint:
+    """From limits of which one may be missing."""
+    if low is None:
+        if high is None:
+            raise ValueError("limits need at least one end")
+        return AtMost(high, probability)
+    return AtLeast(low, probability) if high is None else Between(low, high, probability)
+
+
 @dataclass(frozen=True)
 class Margin(Measure):
     """By how much all but the worst `share` of the values keep their limits.

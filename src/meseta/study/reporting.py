@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from meseta.integrations.optuna.study_report import study_report
+from meseta.measures.constraints import PROBABILITY
 from meseta.report import page
 from meseta.report.views.report import Report
 from meseta.report.views.wording import Terms
@@ -48,6 +49,8 @@ def terms_of(ledger: Ledger) -> Terms:
         note=file.notes,
         at_least=file.at_least,
         at_most=file.at_most,
+        target=file.target,
+        probability=PROBABILITY if file.probability is None else file.probability,
     )
 
 

@@ -72,7 +72,7 @@ def _outcomes(name: str, values: Float[Tensor, "paths draws"], terms: Terms) -> 
     of_each, pooled = values.quantile(levels, dim=-1), values.flatten().quantile(levels)
     paths, draws = values.shape
     meets = None
-    if terms.has_spec:
+    if terms.goal is not None:
         good = torch.ones_like(values, dtype=torch.bool)
         if terms.at_least is not None:
             good &= values >= terms.at_least

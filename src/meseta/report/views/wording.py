@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
 from meseta.boundary import read_number, unknown
+from meseta.measures.constraints import PROBABILITY, Constraint, limits
 
 
 class Words(TypedDict, total=False):
@@ -18,6 +19,8 @@ class Words(TypedDict, total=False):
     note: str  # a note on the study
     at_least: float | None  # lower specification limit of the value
     at_most: float | None  # upper specification limit of the value
+    target: float | None  # what the value should be, between the limits
+    probability: float  # how often the limits are to be met in use
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,19 @@ class Terms:
     note: str = ""
     at_least: float | None = None
     at_most: float | None = None
+    target: float | None = None
+    probability: float = PROBABILITY
 
     def unit_of(self, name: str) -> str:
         """The unit of a parameter; empty if it has none."""
         return self.units.get(name, "")
 
     @property
-    def has_spec(self) -> bool:
-        return self.at_least is not None or self.at_most is not None
+    def goal(self) -> Constraint | None:
+        """The specification, and how often it is to be met; None without limits."""
+        if self.at_least is None and self.at_most is None:
+            return None
+        return limits(self.at_least, self.at_most, self.probability)
 
 
 def read_terms(words: Mapping[str, Any], parameters: Sequence[str] | None = None) -> Terms:
@@ -49,18 +57,31 @@ def read_terms(words: Mapping[str, Any], parameters: Sequence[str] | None = None
     for key, said in words.items():
         if key not in known:
             raise TypeError(unknown("argument of a report", key, known))
-        if key in ("at_least", "at_most"):
+        if key == "probability":
+            read[key] = read_number(key, said)
+        elif key in ("at_least", "at_most", "target"):
             read[key] = None if said is None else read_number(key, said)
         elif key in ("units", "notes"):
             read[key] = _read_texts(key, said, parameters)
         else:
             read[key] = _read_text(key, said)
     terms = Terms(**read)
-    if terms.at_least is not None and terms.at_most is not None and terms.at_least > terms.at_most:
-        raise ValueError(
-            f"at_least must not be greater than at_most, got {terms.at_least} and {terms.at_most}"
-        )
+    _check_limits(terms, words)
     return terms
+
+
+def _check_limits(terms: Terms, words: Mapping[str, Any]) -> None:
+    low, high = terms.at_least, terms.at_most
+    if low is not None and high is not None and low >= high:
+        raise ValueError(f"at_least must be less than at_most, got {low} and {high}")
+    if terms.goal is None:
+        said = [key for key in ("target", "probability") if words.get(key) is not None]
+        if said:
+            raise ValueError(f"{said[0]} needs limits to be met: give at_least, at_most, or both")
+        return
+    at = terms.target
+    if at is not None and not ((low is None or low <= at) and (high is None or at <= high)):
+        raise ValueError(f"target must lie between the limits, got {at}")
 
 
 def _read_text(key: str, said: object) -> str:

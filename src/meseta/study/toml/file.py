@@ -61,6 +61,8 @@ class StudyFile:
     unit: str | None  # the unit of the value
     at_least: float | None  # the specification limits of the value
     at_most: float | None
+    target: float | None  # what the value should be, between the limits
+    probability: float | None  # how often the limits are to be met in use
     objective: Objective | None  # None: trials are carried out by hand
     parameters: dict[str, ParameterTable]
     joint: tuple[JointNoise, ...]
@@ -103,16 +105,23 @@ class StudyFile:
 
     def constraint(self, name: str) -> "Constraint":
         """The limits of one outcome; a StudyError says what is wrong with them."""
-        from meseta.measures.constraints import AtLeast, AtMost, Between
+        from meseta.measures.constraints import PROBABILITY, limits
 
         with self.at(("constraints", name)):
             table = self.constraints[name]
-            low, high = table.at_least, table.at_most
-            asked = {} if table.probability is None else {"probability": table.probability}
-            if low is None:
-                assert high is not None
-                return AtMost(high, **asked)
-            return AtLeast(low, **asked) if high is None else Between(low, high, **asked)
+            asked = PROBABILITY if table.probability is None else table.probability
+            return limits(table.at_least, table.at_most, asked)
+
+    @property
+    def goal(self) -> "Constraint | None":
+        """The specification of the value, and how often it is to be met; None without limits."""
+        from meseta.measures.constraints import PROBABILITY, limits
+
+        if self.at_least is None and self.at_most is None:
+            return None
+        with self.at(("study", "probability")):
+            asked = PROBABILITY if self.probability is None else self.probability
+            return limits(self.at_least, self.at_most, asked)
 
     @property
     def observed(self) -> tuple[str, ...]:
@@ -224,6 +233,8 @@ def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> Stu
         unit=table.unit,
         at_least=table.at_least,
         at_most=table.at_most,
+        target=table.target,
+        probability=table.probability,
         objective=contents.objective,
         parameters=contents.parameters,
         joint=contents.noise,

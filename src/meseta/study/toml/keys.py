@@ -124,14 +124,24 @@ class StudyTable(SettingsKeys):
     outcomes: Texts = ()  # further ones, which have no constraint
     at_least: float | None = None
     at_most: float | None = None
+    target: float | None = None
+    probability: float | None = None
 
     @model_validator(mode="after")
     def _limits(self) -> "StudyTable":
-        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+        said = [key for key in ("target", "probability") if getattr(self, key) is not None]
+        if said and self.at_least is None and self.at_most is None:
+            raise refusal("needs limits to be met: add at_least = ..., at_most = ...", said[0])
+        if self.at_least is not None and self.at_most is not None and self.at_least >= self.at_most:
             raise refusal(
-                f"must not be less than at_least = {self.at_least:g}, got {self.at_most:g}",
+                f"must be greater than at_least = {self.at_least:g}, got {self.at_most:g}",
                 "at_most",
             )
+        low, high = self.at_least, self.at_most
+        if self.target is not None and not (
+            (low is None or low <= self.target) and (high is None or self.target <= high)
+        ):
+            raise refusal(f"must lie between the limits, got {self.target:g}", "target")
         return self
 
 
