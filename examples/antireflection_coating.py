@@ -82,7 +82,7 @@ def main(budget=45):
     print(f"\nlight lost, %                 as drawn   {COATED} coated   worst of 20")
     for name, stack in (("robust", result.params), ("nominal", result.nominal.params)):
         coated = deployed(stack)
-        drawn, error = loss([stack[film] for film in FILMS]), coated.std() / COATED**0.5
+        drawn, error = loss([stack[film] for film in FILMS]), 1.96 * coated.std() / COATED**0.5
         print(
             f"{name:29} {drawn:.2f}       {coated.mean():.2f} ± {error:.2f}   "
             f"{np.quantile(coated, 0.95):.1f}"

@@ -105,7 +105,7 @@ def main(budget=40):
         costs = deployed(gains)
         print(
             f"{name:22} {cost(**gains)[0]:.3f}           "
-            f"{costs.mean():.3f} ± {costs.std() / PLANTS**0.5:.3f}     "
+            f"{costs.mean():.3f} ± {1.96 * costs.std() / PLANTS**0.5:.3f}     "
             f"{np.mean(10**costs):.0f}, {10 ** np.quantile(costs, 0.95):.0f}"
         )
     return result

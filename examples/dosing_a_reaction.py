@@ -99,7 +99,7 @@ def main(budget=30):
         runs = deployed(x)
         print(
             f"{name:30} {x['dose']:.2f}  {x['temperature']:.1f}         "
-            f"{profit(**x)[0]:.1f}   {runs.mean():.1f} ± {runs.std() / RUNS**0.5:.1f}"
+            f"{profit(**x)[0]:.1f}   {runs.mean():.1f} ± {1.96 * runs.std() / RUNS**0.5:.1f}"
         )
     return robust, ordinary
 

@@ -36,7 +36,7 @@ def report(result):
     print(f"\n{FLIGHTS} perturbed flights of each   mean cost         worst of 20   exact g")
     for name, launch in (("robust", result.params), ("nominal", result.nominal.params)):
         cost = deployed(launch)
-        error = cost.std() / FLIGHTS**0.5
+        error = 1.96 * cost.std() / FLIGHTS**0.5
         (exact,) = MISSION.g([[launch["angle"], launch["speed"]]])
         print(
             f"{name:29} {cost.mean():.4f} ± {error:.4f}  {np.quantile(cost, 0.95):.4f}"

@@ -132,7 +132,7 @@ def main(budget=30):
         errors = deployed(chosen)
         print(
             f"{name:21} {held_out_error(**chosen)[0]:.3f}   "
-            f"{errors.mean():.3f} ± {errors.std() / TRAININGS**0.5:.3f}     "
+            f"{errors.mean():.3f} ± {1.96 * errors.std() / TRAININGS**0.5:.3f}     "
             f"{np.mean(errors == 0):.1%}"
         )
     return result

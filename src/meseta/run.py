@@ -14,7 +14,7 @@ from meseta.boundary import read_count
 from meseta.measures import read_measure
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.called import Objective
-from meseta.optimizer.comparison import comparison
+from meseta.optimizer.comparison import comparison, comparison_html
 from meseta.optimizer.executors import Executors, MakeExecutor, read_workers
 from meseta.optimizer.loop import Callback, run_all
 from meseta.optimizer.outcomes import Outcomes
@@ -72,14 +72,21 @@ class Result:
         return report(self.optimizer, read_terms(words, self.optimizer.space.names))
 
     def __repr__(self) -> str:
+        return comparison(self._title, self, self.nominal, self.optimizer.measure)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        return comparison_html(self._title, self, self.nominal, self.optimizer.measure)
+
+    @property
+    def _title(self) -> list[str]:
         failed = sum(trial.state == "failed" for trial in self.trials)
-        title = [
+        return [
             f"{self.optimizer.direction} by {self.optimizer.method}",
             f"{len(self.history)} evaluations",
             *([f"{failed} failed"] if failed else []),
             *(["interrupted"] if self.interrupted else []),
         ]
-        return comparison(title, self, self.nominal, self.optimizer.measure)
 
 
 class EvaluationsFailed(RuntimeError):

@@ -255,7 +255,8 @@ def test_numbers_of_the_answer_are_in_its_tables(pages):
 def test_limits_of_the_value_are_said(pages):
     text = seen(pages["minimised"]).replace(NBSP, " ")
     assert "at least 0 and at most 2.5" in text
-    assert "97.1 % (95.3 % to 98.4 %)" in text
+    assert "97.1 %\n95 %: 95.3 % to 98.4 %" in text
+    assert "97.1 % of the values meet the specification (at least 0 and at most 2.5)" in text
     assert "small values are better" in text
 
 

@@ -98,27 +98,36 @@ def test_everything_has_the_sign_of_the_user():
     assert b.search.progress.best[-1].mean == -a.search.progress.best[-1].mean
 
 
-def test_outcomes_are_those_of_draws_from_the_posterior_at_perturbed_designs(subject):
+def test_outcomes_are_those_of_the_best_guess_and_intervals_those_of_the_posterior(subject):
     both = outcomes(subject, Terms(at_least=0.5, at_most=0.9))
     z = perturbed(subject.law, subject.x_robust.expand(400, -1), subject.generator(8))
+    levels = torch.tensor(LEVELS, dtype=torch.double)
+    guess = subject.moments(z).m_f  # scatter
     of_f = to_botorch(subject.optimizer.fitted.surrogate).posterior(z)
     values, vectors = torch.linalg.eigh(of_f.distribution.covariance_matrix)
     root = vectors * values.clamp_min(0).sqrt()
     normal = torch.randn(400, 300, generator=subject.generator(7), dtype=torch.double)
-    values = (of_f.mean + root @ normal).detach().flatten()
-    levels = torch.tensor(LEVELS, dtype=torch.double)
-    scale = float(values.std())
-    for between, exact in zip(both.robust.quantiles, values.quantile(levels), strict=True):
+    paths = (of_f.mean[:, 0] + (root @ normal).T).detach()  # ignorance
+    scale = float(paths.std())
+    for between, exact, each in zip(
+        both.robust.quantiles, guess.quantile(levels), paths.quantile(levels, dim=-1), strict=True
+    ):
         assert between.low <= between.value <= between.high
-        assert between.value == pytest.approx(float(exact), abs=0.25 * scale)
-    assert both.robust.std.value == pytest.approx(scale, rel=0.2)
-    meets = float(((values >= 0.5) & (values <= 0.9)).double().mean())
-    assert both.robust.meets.value == pytest.approx(meets, abs=0.05)
+        assert between.value == pytest.approx(float(exact), abs=0.1 * scale)
+        assert between.low == pytest.approx(float(each.quantile(0.025)), abs=0.5 * scale)
+        assert between.high == pytest.approx(float(each.quantile(0.975)), abs=0.5 * scale)
+    assert both.robust.std.value == pytest.approx(float(guess.std()), rel=0.15)
+    meets = float(((guess >= 0.5) & (guess <= 0.9)).double().mean())
+    assert both.robust.meets.value == pytest.approx(meets, abs=0.06)
+    assert both.robust.meets.low <= both.robust.meets.value <= both.robust.meets.high
     assert sum(both.robust.values) / len(both.robust.values) == pytest.approx(
         subject.robust.mean, abs=0.1 * scale
     )
     assert sum(both.robust_share) + both.outside[0] == pytest.approx(1.0)
     assert len(both.edges) == len(both.nominal_share) + 1
+    for low, share, high in zip(*both.robust_band[:1], both.robust_share, both.robust_band[1],
+                                strict=True):  # fmt: skip
+        assert 0 <= low <= share <= high <= 1
     assert outcomes(subject, Terms()).robust.meets is None
 
 

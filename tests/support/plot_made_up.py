@@ -132,7 +132,10 @@ def outcomes_of(spec=True):
             ("nominal optimum", 13.0, 2.5, 0.742),
         )
     ]
-    return OutcomesOfBoth(each[0], each[1], edges, robust, nominal, (0.0, 0.025))
+    bands = [
+        (tuple(0.8 * v for v in row), tuple(1.2 * v for v in row)) for row in (robust, nominal)
+    ]
+    return OutcomesOfBoth(each[0], each[1], edges, robust, nominal, (0.0, 0.025), *bands)
 
 
 def tolerances_of(names):

@@ -288,6 +288,7 @@ def _outcomes(sign, has_spec):
         tuple(shares[0].tolist()),
         tuple(shares[1].tolist()),
         (float(1 - shares[0].sum()), float(1 - shares[1].sum())),
+        *((tuple((0.8 * row).tolist()), tuple((1.2 * row).tolist())) for row in shares),
     )
 
 

@@ -220,7 +220,7 @@ def report(
         if as_json:
             print_json(plain(made))
             return
-        written = page.write(made, target, force=force)
+        written = page.write(made, target, force=force, file=ledger.file.path.name)
     if made.answer is None:
         echo("no trial has finished yet, and the report says so")
     echo(f"{written} is written: open it in a browser")

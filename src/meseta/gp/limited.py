@@ -14,18 +14,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.blocks import in_blocks
+from meseta.gp.in_use import InUse, Rehearsal, between, rehearsal
 from meseta.gp.joint import JointPosterior
-from meseta.gp.measured import POINTS, PORTIONS, Measured, measured_mixture
+from meseta.gp.measured import POINTS, PORTIONS
 from meseta.gp.mixture import Mixture
 from meseta.gp.tilted import Tilted, heaviest, variance_of_sum
 from meseta.measures.constraints import Margin
 from meseta.noise.draws import Draws, draw
 
 NEXT = 16  # draws next to the quantile, whose f moves it
-# Paths of an outcome, their features, and draws of the noise, where a design is assessed; and draws
-# for the mean of f there.
-ASSESSED, MANY = (128, 500, 2048), 2**14
 FEWER = 16  # paths that tell how far off the draws are
 UNRESOLVED = 0.5  # the surest that anything is of which draws cannot tell
 
@@ -93,7 +90,7 @@ class Assessed:
 
     mean: float  # of the margin
     std: float
-    share: float  # of the noise with which the limits are kept, on average
+    share: float  # of the noise with which the limits are kept, by the best guess of f
     interval: tuple[float, float]  # of that, 95 %
     sure: float  # the probability that the margin is not negative
 
@@ -102,74 +99,43 @@ class Assessed:
 class Assessment:
     """Sample paths of an outcome, on which single designs are assessed."""
 
-    parts: tuple[Measured, ...]
+    rehearsal: Rehearsal
     margin: Margin
-    many: Draws  # for the mean of f
 
     @torch.no_grad()
     def at(self, x: Float[Tensor, " d"]) -> Assessed:
         """How a design keeps the limits."""
-        many = self.many(x[None])
-        of_mean = [in_blocks(part.posterior.mean_f, many.z[0], len(part.X)) for part in self.parts]
-        each = [
-            self._of(part, x, values, many.weights[0])
-            for part, values in zip(self.parts, of_mean, strict=True)
-        ]
-        whole, some, shares = (torch.cat(column, dim=-1) for column in zip(*each, strict=True))
-        portions = some.mean(-1)
+        seen, margin = self.rehearsal.at(x), self.margin
+        whole, fails = seen.of(margin.exactly).paths, seen.without(margin.worst)
+        portions = self._by_portions(seen)
         std = (whole.var() + portions.var() / len(portions)).sqrt()
-        ends = torch.tensor([0.025, 0.975], dtype=torch.double)
-        low, high = shares.quantile(ends).tolist()
-        share, off = float(shares.mean().clamp(0, 1)), self._left_open(of_mean[0], many.weights[0])
-        between = max(0.0, min(low - off, share)), min(1.0, max(high + off, share))
+        off = seen.left_open(margin.worst)
+        low, high = between(fails, off)
         passed = (float((whole >= 0).double().sum()) + 0.5) / (len(whole) + 1)
         sure = float(torch.special.ndtr(whole.mean() / std.clamp_min(1e-300)))
         if passed < len(whole) / (len(whole) + 1):  # margins may be skewed
             sure = min(sure, passed)
-        if off > self.margin.share:  # so small a share cannot be told by these draws
+        if off > margin.share:  # so small a share cannot be told by these draws
             sure = min(sure, UNRESOLVED)
-        return Assessed(float(whole.mean()), float(std), share, between, sure)
+        share = 1 - float(fails.best)
+        return Assessed(float(whole.mean()), float(std), share, (1 - high, 1 - low), sure)
 
-    def _left_open(self, values: Float[Tensor, " m"], weights: Float[Tensor, " m"]) -> float:
-        """By how much a share may be off because of the draws, where the mean of f is known."""
-        fails = 1 - (self.margin.worst(values) >= 0).double()
-        off = 2 * float((weights * (fails - weights @ fails)).norm())
-        if fails.sum() >= 3:
-            return off
-        nearest = self.margin.worst(values).sort().indices[:NEXT]
-        return off + 3 * float(weights[nearest].mean())  # the rule of three
-
-    def _of(
-        self,
-        part: Measured,
-        x: Float[Tensor, " d"],
-        of_many: Float[Tensor, " m"],
-        weights: Float[Tensor, " m"],
-    ) -> tuple[Float[Tensor, " paths"], Float[Tensor, "portions some"], Float[Tensor, " paths"]]:
-        """The margin of each path, that of some by portions of the draws, and the shares kept.
-
-        Of the mean of f both are known by many draws; by those of the paths only what these differ
-        from the mean (control variates).
-        """
-        few = part.draws(x[None])
-        z, w, margin = few.z[0], few.weights[0], self.margin
-        mean = part.posterior.mean_f(z)
-        values, exactly = part.paths.f(z), margin.exactly
-        whole = exactly(values, w) - exactly(mean, w) + exactly(of_many, weights)
-        by_portions = partial(_portions, margin)
-        differ = by_portions(values[:: max(1, len(values) // FEWER)], w) - by_portions(
-            mean[None], w
-        )
-        shares = margin.kept(values, w) - margin.kept(mean, w) + margin.kept(of_many, weights)
-        return whole, differ + by_portions(of_many[None], weights), shares
+    def _by_portions(self, seen: InUse) -> Float[Tensor, " portions"]:
+        """The margin by portions of the draws, on average over some paths."""
+        by = partial(_portions, self.margin)
+        some = [
+            by(part.values[:: max(1, len(part.values) // FEWER)], part.weights)
+            - by(part.mean[None], part.weights)
+            + by(part.of_many[None], seen.weights)
+            for part in seen.parts
+        ]
+        return torch.cat(some, dim=-1).mean(-1)
 
 
 def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessment:
     """Draw the paths."""
     mixture, margin = outcome
-    parts, _ = measured_mixture(mixture, margin, *ASSESSED, generator)
-    law, d = mixture.heaviest.kernel.law, mixture.heaviest.X.shape[1]
-    return Assessment(tuple(parts), margin, draw(law, d, MANY, generator, margin.tail))
+    return Assessment(rehearsal(mixture, margin.tail, generator), margin)
 
 
 def _portions(margin: Margin, values: Tensor, weights: Tensor) -> Tensor:

@@ -1,14 +1,16 @@
 """The robust optimum beside the nominal one, as text."""
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Protocol, runtime_checkable
 
 from meseta.measures import Mean, Measure
 from meseta.optimizer.beyond import in_words
-from meseta.optimizer.record import Kept, Recommendation, Test, percent
+from meseta.optimizer.record import BAND, Kept, Recommendation, Test, percent
 from meseta.space.space import Design
 
 # The search was for the robust one, and need not have come near the other.
+INTERVALS = "(± is half the width of a 95 % interval.)"
 NOMINAL = "(The nominal optimum ignores the noise. It was not the target of the search.)"
 
 
@@ -42,17 +44,45 @@ def comparison(
     title: Sequence[str], robust: Expected, nominal: Recommendation, measure: Measure
 ) -> str:
     """A line of title, then a row for each parameter and for both values."""
+    rows = _rows(robust, nominal, measure)
+    width = max(len(label) for label, *_ in rows)
+    wide = max(22, *(len(cell) for _, *cells in rows for cell in cells))
+    lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
+    return "\n".join([", ".join(title), *lines, *_notes(robust, nominal)])
+
+
+def comparison_html(
+    title: Sequence[str], robust: Expected, nominal: Recommendation, measure: Measure
+) -> str:
+    """The same for a notebook."""
+    head, *rows = [[escape(cell) for cell in row] for row in _rows(robust, nominal, measure)]
+    top = "".join(f"<th>{cell}</th>" for cell in head)
+    body = "".join(
+        f"<tr><th>{label}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for label, *cells in rows
+    )
+    notes = "".join(f"<div>{escape(note)}</div>" for note in _notes(robust, nominal))
+    return (
+        f"<div><strong>{escape(', '.join(title))}</strong></div>"
+        f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><small>{notes}</small>"
+    )
+
+
+def _rows(
+    robust: Expected, nominal: Recommendation, measure: Measure
+) -> list[tuple[str, str, str]]:
     in_use = "E f(x + xi)" if isinstance(measure, Mean) else measure.in_words()
     labels = ["", *robust.params, in_use, "f(x)"]
     left, right = _column("robust optimum", robust), _column("nominal optimum", nominal)
-    rows = zip(labels, left, right, strict=True)
-    width, wide = max(map(len, labels)), max(22, *map(len, left), *map(len, right))
-    lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
+    return list(zip(labels, left, right, strict=True))
+
+
+def _notes(robust: Expected, nominal: Recommendation) -> list[str]:
     test = robust.test or "not evaluated itself, nor anything within 2 % of the ranges"
     tested = f"(The robust optimum was {test}.)"
     warning = in_words(robust.beyond)
-    notes = [tested, *([f"({warning}.)"] if warning else []), NOMINAL]
-    return "\n".join([", ".join(title), *lines, *_constraints(robust, nominal), *notes])
+    notes = [INTERVALS, tested, *([f"({warning}.)"] if warning else []), NOMINAL]
+    return [*_constraints(robust, nominal), *notes]
 
 
 def _constraints(robust: Expected, nominal: Recommendation) -> list[str]:
@@ -81,6 +111,6 @@ def _column(title: str, optimum: Expected) -> list[str]:
     return [
         title,
         *(f"{v:.5g}" if isinstance(v, float) else str(v) for v in optimum.params.values()),
-        f"{optimum.mean:.5g} ± {optimum.std:.2g}",
-        f"{optimum.nominal_mean:.5g} ± {optimum.nominal_std:.2g}",
+        f"{optimum.mean:.5g} ± {BAND * optimum.std:.2g}",
+        f"{optimum.nominal_mean:.5g} ± {BAND * optimum.nominal_std:.2g}",
     ]

@@ -1,9 +1,11 @@
 """Reports as one HTML file that needs no server and no network."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from meseta.boundary import missing
+from meseta.report.views.origin import origin
 from meseta.report.views.report import Report
 
 try:
@@ -47,10 +49,15 @@ def check_target(path: str | os.PathLike[str], *, force: bool = False) -> Path:
     return target
 
 
-def write(report: Report, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-    """Writes a file beside the target and moves it there, so that nobody reads half of it."""
+def write(
+    report: Report, path: str | os.PathLike[str], *, force: bool = False, file: str = ""
+) -> Path:
+    """Writes a file beside the target and moves it there, so that nobody reads half of it.
+
+    The page says when it was written, and of which study file.
+    """
     target = check_target(path, force=force)
-    text = html(report)
+    text = html(replace(report, origin=origin(file)) if report.origin is None else report)
     unfinished = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         # text that is not valid Unicode, such as half a surrogate pair, must not stop the report

@@ -10,13 +10,12 @@ from meseta.report.page.numbers import (
     estimate,
     interval,
     percent,
-    percent_with_interval,
     plain,
     setting,
     with_interval,
     with_unit,
 )
-from meseta.report.page.summary import gain_and_price
+from meseta.report.page.summary import gain_and_price, specification
 from meseta.report.views.answer import Answer
 from meseta.report.views.estimate import Estimate, nominal_value, robust_value
 from meseta.report.views.outcomes import LEVELS, OutcomesOfBoth
@@ -26,10 +25,12 @@ from meseta.report.views.wording import Terms
 
 def answer_tab(report: Report, answer: Answer) -> Markup:
     terms = report.terms
-    sentences = [element("p", sentence) for sentence in gain_and_price(answer, terms)]
+    sentences = [element("p", sentence) for sentence in gain_and_price(report, answer)]
     parts: list[Child] = [
         element("div", sentences, class_="lead"),
-        element("div", _design_table(report, answer), _value_table(answer, terms), class_="beside"),
+        element(
+            "div", _design_table(report, answer), _value_table(report, answer), class_="beside"
+        ),
     ]
     if answer.robust.kept:
         parts.append(_constraint_table(answer))
@@ -54,7 +55,9 @@ def _design_table(report: Report, answer: Answer) -> Markup:
     return table("Both designs", ("Parameter", "Robust optimum", "Nominal optimum"), rows)
 
 
-def _value_table(answer: Answer, terms: Terms) -> Markup:
+def _value_table(report: Report, answer: Answer) -> Markup:
+    terms = report.terms
+
     def row(head: str, small: str, robust: Estimate, nominal: Estimate) -> tuple[Child, ...]:
         return (together(head, remark(small)), _cell(robust, terms), _cell(nominal, terms))
 
@@ -63,6 +66,7 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
     by = answer.measured
     unit = terms.unit if by is None or by.of_values else ""
     rows = [
+        *_yield(report),
         *(
             []
             if by is None
@@ -85,6 +89,21 @@ def _value_table(answer: Answer, terms: Terms) -> Markup:
     wanted = f" ({better} values are better)" if by is None or by.of_values else ""
     caption = f"Values of {terms.value} with 95 % intervals{wanted}"
     return table(caption, ("", "Robust optimum", "Nominal optimum"), rows)
+
+
+def _yield(report: Report) -> list[tuple[Child, ...]]:
+    """What is asked of the value comes first."""
+    both, terms = report.outcomes, report.terms
+    if both is None or both.robust.meets is None or both.nominal.meets is None:
+        return []
+    meets = (both.robust.meets, both.nominal.meets)
+    cells = (
+        together(
+            percent(each.value), remark("95 %: ", percent(each.low), " to ", percent(each.high))
+        )
+        for each in meets
+    )
+    return [(together("Meets the specification", remark(specification(terms))), *cells)]
 
 
 def _constraint_table(answer: Answer) -> Markup:
@@ -154,7 +173,8 @@ def _outcomes(both: OutcomesOfBoth, terms: Terms) -> Markup:
         for each in (both.robust, both.nominal)
     ]
     caption = (
-        "The histograms show the values you will see in use. Below them, the thin line holds 90 % "
+        "The histograms show how the noise scatters the values in use, by the best guess of f. The "
+        "bands are what the model does not know about them (95 %). Below, the thin line holds 90 % "
         "of the values, the thick line holds 50 %, and the symbol is the median."
     )
     if max(both.outside) > 0.0005:  # less would be shown as 0.0 %
@@ -184,23 +204,13 @@ def _quantile_table(both: OutcomesOfBoth, terms: Terms) -> Markup:
     ]
     rows.append(
         (
-            "Standard deviation",
+            together("Standard deviation", remark("scatter by the noise")),
             with_interval(both.robust.std, terms.unit),
             with_interval(both.nominal.std, terms.unit),
         )
     )
-    if both.robust.meets is not None and both.nominal.meets is not None:
-        rows.append(
-            (
-                together("Meets the specification", remark(_specification(terms))),
-                percent_with_interval(both.robust.meets),
-                percent_with_interval(both.nominal.meets),
-            )
-        )
-    caption = f"Values of {terms.value} in use, with 95 % intervals in brackets"
+    caption = (
+        f"Values of {terms.value} in use by the best guess of f; in brackets 95 % intervals of "
+        "what the model does not know"
+    )
     return table(caption, ("Values in use", "Robust optimum", "Nominal optimum"), rows)
-
-
-def _specification(terms: Terms) -> str:
-    limits = (("at least", terms.at_least), ("at most", terms.at_most))
-    return " and ".join(f"{w} {setting(v, terms.unit)}" for w, v in limits if v is not None)

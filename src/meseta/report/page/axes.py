@@ -10,6 +10,8 @@ from meseta.report.views.report import Report
 from meseta.report.views.wording import Terms
 from meseta.space.parameter import Value
 
+RARE = 0.02  # share of the values of a curve at each end that may be cut off
+
 
 def axes_of(report: Report) -> dict[str, Axis]:
     """An axis for each parameter, guessed from the trials if there is no landscape."""
@@ -41,6 +43,27 @@ def layout_of(axis: Axis, terms: Terms, points: Iterable[Value] = ()) -> dict[st
     ends = _ends(axis, points)
     layout = {"title": title, "type": axis.scale, "exponentformat": "power"}
     return layout | ({"range": ends} if ends else {})
+
+
+def reach(core: Sequence[float], others: Sequence[float] = ()) -> tuple[float, float]:
+    """The ends of an axis of values that a few far ones do not flatten.
+
+    It holds nearly all of `core`, such as curves, and goes up to its height beyond on either side,
+    where something is drawn there; of `others`, such as points, up to half of it.
+    """
+    ranked = sorted(value for value in core if math.isfinite(value))
+    if not ranked:
+        return 0.0, 1.0
+    rare = int(RARE * (len(ranked) - 1))
+    low, high = ranked[rare], ranked[len(ranked) - 1 - rare]
+    height = high - low or abs(high) or 1.0
+    near = [v for v in others if low - height / 2 <= v <= high + height / 2]
+    ends = (
+        max(low - height, min([ranked[0], *near])),
+        min(high + height, max([ranked[-1], *near])),
+    )
+    room = 0.05 * (ends[1] - ends[0] or height)
+    return ends[0] - room, ends[1] + room
 
 
 def _ends(axis: Axis, points: Iterable[Value]) -> list[float] | None:

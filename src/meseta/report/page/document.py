@@ -10,6 +10,7 @@ from plotly.offline import get_plotlyjs
 
 from meseta.gp.fit import KernelName
 from meseta.report.page.answer_tab import answer_tab
+from meseta.report.page.capability_tab import capability_tab
 from meseta.report.page.landscape_tab import landscape_tab
 from meseta.report.page.markup import Child, Markup, element
 from meseta.report.page.packing import packed_library
@@ -69,6 +70,11 @@ def _tabs(report: Report) -> list[Tab]:
         return [search]
     return [
         Tab("answer", "Robust optimum", answer_tab(report, report.answer)),
+        *(
+            []
+            if report.capability is None
+            else [Tab("capability", "Capability", capability_tab(report.capability, report.terms))]
+        ),
         Tab("tolerances", "Tolerances", tolerances_tab(report)),
         Tab("landscape", "Landscape", landscape_tab(report)),
         search,
@@ -80,6 +86,7 @@ def _header(report: Report) -> Markup:
     laws = [f"{whose}: {law}" for whose, law in report.noise]
     noise = [element("div", law) for law in laws] if len(laws) <= MOST_LINES else "; ".join(laws)
     facts: tuple[tuple[str, Child], ...] = (
+        *_origin(report),
         ("Trials", counts(report)),
         ("Method", report.method),
         ("Kernel", KERNELS[report.kernel]),
@@ -104,6 +111,18 @@ def _header(report: Report) -> Markup:
         ),
         element("p", class_="notice", id="without-plots", role="status", hidden=True),
     )
+
+
+def _origin(report: Report) -> list[tuple[str, Child]]:
+    """When, of which file and by which version; nothing of a report that nobody has stamped."""
+    of = report.origin
+    if of is None:
+        return []
+    return [
+        ("Written", of.written),
+        *([("Study file", of.file)] if of.file else []),
+        ("Meseta", of.version),
+    ]
 
 
 def _tablist(tabs: list[Tab]) -> Markup:

@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from meseta.report.page.axes import layout_of, shown
+from meseta.report.page.axes import layout_of, reach, shown
 from meseta.report.page.labels import label, lines, parameter_title, set_to, value_title
 from meseta.report.page.numbers import estimate, number, plain
 from meseta.report.page.theme import LIGHT, SCALE
@@ -49,23 +49,30 @@ def slice_figure(slice_: Slice, terms: Terms, next_point: NextPoint | None = Non
     figure.update_layout(
         height=400,
         xaxis=layout_of(axis, terms, [slice_.robust.x, *(each.x for each in slice_.data)]),
-        yaxis={"title": {"text": value_title(terms)}},
+        yaxis={"title": {"text": value_title(terms)}, "range": list(_reach(slice_))},
     )
     if choices:
-        # side by side; by default plotly would start this axis at zero
-        figure.update_layout(scattermode="group", yaxis={"range": _reach(slice_)})
+        figure.update_layout(scattermode="group")  # side by side
     if next_point is not None and next_point.axis is not None:
         _add_acquisition(figure, next_point, next_point.axis, terms)
     return figure
 
 
-def map_figures(map_: Map, terms: Terms) -> tuple[go.Figure, go.Figure]:
+def cut_off(slice_: Slice) -> int:
+    """The number of evaluations that lie beyond the plot, so that they do not flatten it."""
+    low, high = _reach(slice_)
+    return sum(not low <= each.value <= high for each in slice_.data)
+
+
+def map_figures(map_: Map, terms: Terms, maximize: bool) -> tuple[go.Figure, go.Figure]:
     """The maps of f and of g, with the same colour scale."""
     everything = [v for rows in (map_.f_mean, map_.g_mean) for row in rows for v in row]
-    low, high = min(everything), max(everything)
+    low, high = reach(everything)
+    limits = max(low, min(everything)), min(high, max(everything))
+    end = "large is good" if maximize else "small is good"
     return (
-        _map_figure(map_, terms, map_.f_mean, map_.f_std, (low, high)),
-        _map_figure(map_, terms, map_.g_mean, map_.g_std, (low, high)),
+        _map_figure(map_, terms, map_.f_mean, map_.f_std, limits, NOMINAL_VALUE, end),
+        _map_figure(map_, terms, map_.g_mean, map_.g_std, limits, ROBUST_VALUE, end),
     )
 
 
@@ -75,8 +82,11 @@ def _map_figure(
     mean: Sequence[Sequence[float]],
     std: Sequence[Sequence[float]],
     limits: tuple[float, float],
+    title: str,
+    end: str,
 ) -> go.Figure:
     figure = go.Figure()
+    of = f"{title[0].upper()}{title[1:]}: {value_title(terms)}, {end}"
     x_title, y_title = (parameter_title(axis.name, terms) for axis in (map_.x, map_.y))
     unit = f" {label(terms.unit, 16)}" if terms.unit else ""
     surface: dict[str, Any] = {
@@ -109,7 +119,8 @@ def _map_figure(
         x, y = shown(map_.x, [mark.x])[0], shown(map_.y, [mark.y])[0]
         add_mark(figure, x, y, name, look, hover)
     figure.update_layout(
-        height=420,
+        height=450,
+        title={"text": of, "font": {"size": 13}, "x": 0, "xanchor": "left", "xref": "paper"},
         hoverdistance=8,  # pixels: farther from a point, the hover text is that of the surface
         xaxis=layout_of(map_.x, terms, [map_.robust.x, *(each.x for each in map_.data)]),
         yaxis=layout_of(map_.y, terms, [map_.robust.y, *(each.y for each in map_.data)]),
@@ -205,14 +216,14 @@ def _add_acquisition(figure: go.Figure, next_point: NextPoint, axis: Axis, terms
     )
 
 
-def _reach(slice_: Slice) -> list[float]:
-    """The range from the lowest to the highest drawn value, with some room."""
+def _reach(slice_: Slice) -> tuple[float, float]:
+    """From the lowest to the highest value of the curves, their bands and the points near them."""
     rows = ((slice_.f_mean, slice_.f_std), (slice_.g_mean, slice_.g_std))
     pairs = [pair for means, stds in rows for pair in zip(means, stds, strict=True)]
-    ends = [m + sign * BAND * s for m, s in pairs for sign in (-1, 1)]
-    ends += [each.value for each in slice_.data] + [slice_.robust.y, slice_.nominal.y]
-    room = 0.05 * (max(ends) - min(ends)) or 1.0
-    return [min(ends) - room, max(ends) + room]
+    bands = [m + sign * BAND * s for m, s in pairs for sign in (-1, 1)]
+    points = [each.value for each in slice_.data]
+    marks = [slice_.robust.y, slice_.nominal.y]
+    return reach([*slice_.f_mean, *slice_.g_mean, *marks], bands + points)
 
 
 def _nearest(axis: Axis, at: Value) -> int:

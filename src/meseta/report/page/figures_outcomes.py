@@ -1,5 +1,7 @@
 """The plot of the values in use."""
 
+from itertools import pairwise
+
 import plotly.graph_objects as go
 
 from meseta.report.page.labels import label, lines, value_title
@@ -15,10 +17,11 @@ def outcomes_figure(both: OutcomesOfBoth, terms: Terms) -> go.Figure:
     """Two histograms; below them, the central 50 % and 90 % of the values."""
     figure = go.Figure()
     rows = (
-        (NOMINAL, OF_F, both.nominal, both.nominal_share),
-        (ROBUST, OF_G, both.robust, both.robust_share),
+        (NOMINAL, OF_F, both.nominal, both.nominal_share, both.nominal_band),
+        (ROBUST, OF_G, both.robust, both.robust_share, both.robust_band),
     )
-    for name, look, outcomes, shares in rows:
+    for name, look, outcomes, shares, band in rows:
+        _add_band(figure, both.edges, band, name, look)
         _add_steps(figure, both.edges, shares, name, look, terms)
         _add_strip(figure, outcomes, name, look, terms)
     ends = _ends(both, terms)
@@ -105,12 +108,34 @@ def _add_steps(
         y=[0.0, *shares, 0.0],
         mode="lines",
         line={"shape": "hv", "color": look.color, "dash": look.dash, "width": 2},
-        fill="tozeroy",
-        fillcolor=translucent(look.color),
         name=name,
         legendgroup=name,
         hovertext=["", *texts, ""],
         hoverinfo="text",
+    )
+
+
+def _add_band(
+    figure: go.Figure,
+    edges: tuple[float, ...],
+    band: tuple[tuple[float, ...], tuple[float, ...]],
+    name: str,
+    look: Look,
+) -> None:
+    """Adds what is not known about the shares: an area around the steps."""
+    low, high = band
+    x = [edge for pair in pairwise(edges) for edge in pair]
+    lower, upper = ([v for v in row for _ in range(2)] for row in (low, high))
+    figure.add_scatter(
+        x=[*x, *reversed(x)],
+        y=[*upper, *reversed(lower)],
+        fill="toself",
+        fillcolor=translucent(look.color),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=name,
     )
 
 

@@ -1,7 +1,7 @@
 """The tab of f and g along each parameter and over pairs of parameters."""
 
 from meseta.report.page.chart import plot
-from meseta.report.page.figures_landscape import map_figures, slice_figure
+from meseta.report.page.figures_landscape import cut_off, map_figures, slice_figure
 from meseta.report.page.markup import Markup, element, together
 from meseta.report.page.numbers import number, setting
 from meseta.report.views.landscape import Landscape, Map, Slice
@@ -13,7 +13,7 @@ def landscape_tab(report: Report) -> Markup:
     landscape, terms = report.landscape, report.terms
     if landscape is None:
         return element("p", "There is no model yet, so there is no landscape to show.")
-    return together(_slices(landscape, terms), _maps(landscape, terms))
+    return together(_slices(landscape, terms), _maps(landscape, report))
 
 
 def _slices(landscape: Landscape, terms: Terms) -> Markup:
@@ -52,6 +52,12 @@ def _caption(each: Slice, landscape: Landscape, alone: bool) -> str:
         )
     if alone and landscape.next_point is not None and landscape.next_point.axis is not None:
         text += " The panel below shows where the next evaluation is most useful."
+    beyond = cut_off(each)
+    if beyond:
+        text += (
+            f" {beyond} evaluation{'s lie' if beyond > 1 else ' lies'} beyond the plot, which "
+            "would be flat with all of them; the table of trials has every value."
+        )
     return text
 
 
@@ -65,10 +71,10 @@ def _told(each: Slice, terms: Terms) -> str:
     )
 
 
-def _maps(landscape: Landscape, terms: Terms) -> Markup | None:
+def _maps(landscape: Landscape, report: Report) -> Markup | None:
     if not landscape.maps:
         return None
-    pairs = [_map(each, terms) for each in landscape.maps]
+    pairs = [_map(each, report) for each in landscape.maps]
     left = landscape.left_out
     note = (
         element("p", f"{left} more pair{'s have' if left > 1 else ' has'} no map.")
@@ -78,8 +84,10 @@ def _maps(landscape: Landscape, terms: Terms) -> Markup | None:
     return element("section", element("h3", "f and g over two parameters"), pairs, note)
 
 
-def _map(map_: Map, terms: Terms) -> Markup:
-    nominal, robust = map_figures(map_, terms)
+def _map(map_: Map, report: Report) -> Markup:
+    terms = report.terms
+    nominal, robust = map_figures(map_, terms, report.maximize)
+    good = "Bright" if report.maximize else "Dark"
     x, y = map_.x.name, map_.y.name
     where = (
         f"The robust optimum is at {setting(map_.robust.x, terms.unit_of(x))}, "
@@ -97,7 +105,7 @@ def _map(map_: Map, terms: Terms) -> Markup:
             plot(
                 nominal,
                 f"Map of the nominal value of {terms.value} over {x} and {y}. {where}",
-                "Nominal value (f). Bright colours are large values, circles are evaluations, the "
+                f"Nominal value (f). {good} colours are good values. Circles are evaluations, the "
                 f"diamond is the nominal optimum and the star is the robust optimum.{rest}",
                 "small",
             ),

@@ -85,6 +85,24 @@ def percent_with_interval(drawn: SampledEstimate) -> str:
     return f"{percent(drawn.value)} ({percent(drawn.low)} to {percent(drawn.high)})"
 
 
+def ppm_with_interval(share: SampledEstimate) -> str:
+    """A small share in parts per million: 63 ppm (12 to 210)."""
+    value, low, high = (plain(1e6 * each, 2) for each in (share.value, share.low, share.high))
+    return f"{value}{SPACE}ppm ({low} to {high})"
+
+
+def index_with_interval(index: SampledEstimate) -> str:
+    """An index of capability: 1.41 (1.32 to 1.50)."""
+    value, low, high = (_index(each) for each in (index.value, index.low, index.high))
+    return f"{value} ({low} to {high})"
+
+
+def _index(value: float) -> str:
+    if not math.isfinite(value):
+        return plain(value)
+    return _fixed(value, 2) if abs(value) < 100 else plain(value, 3)
+
+
 def with_unit(text: str, unit: str) -> str:
     return f"{text}{SPACE}{unit}" if unit else text
 

@@ -3,6 +3,7 @@
 from meseta.optimizer.comparison import verdict
 from meseta.optimizer.record import percent
 from meseta.report.page.numbers import estimate, setting
+from meseta.report.page.numbers import percent as percent_of
 from meseta.report.views.answer import Answer, MeasuredBoth
 from meseta.report.views.estimate import Estimate, robust_value
 from meseta.report.views.report import Report
@@ -17,6 +18,9 @@ def summary(report: Report) -> str:
     if answer is None:
         return "No trial has a value yet, so there is no robust optimum to show."
     value = estimate(robust_value(answer.robust), terms.unit)
+    meets = _meets(report)
+    if meets and not answer.robust.kept:
+        return f"{_settings(answer, terms)} {meets} The mean of {terms.value} is {value} there."
     if answer.robust.kept:
         return (
             f"{_settings(answer, terms)} In use, the mean of {terms.value} is {value} there "
@@ -33,8 +37,32 @@ def summary(report: Report) -> str:
     )
 
 
-def gain_and_price(answer: Answer, terms: Terms) -> list[str]:
+def specification(terms: Terms) -> str:
+    """The limits of the value."""
+    limits = (("at least", terms.at_least), ("at most", terms.at_most))
+    return " and ".join(f"{w} {setting(v, terms.unit)}" for w, v in limits if v is not None)
+
+
+def _meets(report: Report) -> str:
+    """The yield of both optima, where something is asked of the value."""
+    both = report.outcomes
+    if both is None or both.robust.meets is None or both.nominal.meets is None:
+        return ""
+    robust, nominal = both.robust.meets, both.nominal.meets
+    against = (
+        f"against {percent_of(nominal.value)} at the nominal optimum"
+        if percent_of(robust.value) != percent_of(nominal.value)
+        else "as at the nominal optimum"
+    )
+    return (
+        f"In use, {percent_of(robust.value)} of the values meet the specification "
+        f"({specification(report.terms)}), {against}."
+    )
+
+
+def gain_and_price(report: Report, answer: Answer) -> list[str]:
     """What the choice of the robust optimum gains and costs, one paragraph each."""
+    terms = report.terms
     measured = [] if answer.measured is None else [_measured(answer.measured, terms)]
     if answer.robust.kept:
         return [_verdict(answer), *_broken(answer), *measured]

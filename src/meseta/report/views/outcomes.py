@@ -1,11 +1,17 @@
-"""The values in use: the distribution of f(x + xi) at a design, sampled from the posterior."""
+"""The values in use: the distribution of f(x + xi) at a design.
 
+Scatter and ignorance are two things. The distribution is that of the best guess of f; its intervals
+say what is not known about it.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.in_use import InUse, Taken, between
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import SampledEstimate
 from meseta.report.views.subject import Subject
@@ -14,7 +20,7 @@ from meseta.report.views.wording import Terms
 LEVELS = (0.05, 0.25, 0.5, 0.75, 0.95)
 DRAWS = 2000  # samples of the noise
 BINS = 40
-SHOWN = 0.999  # share of the samples of each design that the bins hold
+SHOWN = 0.999  # share of the values of each design that the bins hold
 
 
 @dataclass(frozen=True)
@@ -25,10 +31,10 @@ class Outcomes:
     """
 
     name: str  # "robust optimum" or "nominal optimum"
-    values: tuple[float, ...]  # samples of f(x + xi), over the noise and the posterior of f
+    values: tuple[float, ...]  # samples of f(x + xi) by the best guess of f, ordered
     quantiles: tuple[SampledEstimate, ...]  # at LEVELS
     std: SampledEstimate  # of f(x + xi)
-    meets: SampledEstimate | None  # probability to meet the specification; None without one
+    meets: SampledEstimate | None  # share that meets the specification; None without one
 
 
 @dataclass(frozen=True)
@@ -38,26 +44,30 @@ class OutcomesOfBoth:
     robust: Outcomes
     nominal: Outcomes
     edges: tuple[float, ...]  # of the bins, one more than there are bins
-    robust_share: tuple[float, ...]  # share of the samples in each bin
+    robust_share: tuple[float, ...]  # share of the values in each bin
     nominal_share: tuple[float, ...]
-    outside: tuple[float, float]  # share of the samples beyond the bins, robust and nominal
+    outside: tuple[float, float]  # share of the values beyond the bins, robust and nominal
+    robust_band: tuple[tuple[float, ...], tuple[float, ...]]  # 95 % intervals of these shares
+    nominal_band: tuple[tuple[float, ...], tuple[float, ...]]
 
 
 def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
-    """Samples both optima with the same samples of the noise and of f."""
-    robust, nominal = (
-        subject.f_values(subject.perturbed(x, DRAWS, stream=2))
-        for x in (subject.x_robust, subject.x_nominal)
-    )
-    edges = _edges(robust, nominal)
-    shares = [_shares(values, edges) for values in (robust, nominal)]
+    """Both optima with the same draws of the noise and the same paths of f."""
+    both = [subject.in_use(x) for x in (subject.x_robust, subject.x_nominal)]
+    edges = _edges(both)
+    counted = [_histogram(each, edges) for each in both]
+    (robust, around), (nominal, about) = counted
+    names = (ROBUST, NOMINAL)
+    tables = [_outcomes(name, each, terms) for name, each in zip(names, both, strict=True)]
     return OutcomesOfBoth(
-        _outcomes(ROBUST, robust, terms),
-        _outcomes(NOMINAL, nominal, terms),
+        tables[0],
+        tables[1],
         tuple(edges.tolist()),
-        shares[0],
-        shares[1],
-        (1 - sum(shares[0]), 1 - sum(shares[1])),
+        robust,
+        nominal,
+        (max(0.0, 1 - sum(robust)), max(0.0, 1 - sum(nominal))),
+        around,
+        about,
     )
 
 
@@ -67,39 +77,85 @@ def central(pooled: float, of_each: Float[Tensor, " paths"]) -> SampledEstimate:
     return SampledEstimate(pooled, min(low, pooled), max(high, pooled))
 
 
-def _outcomes(name: str, values: Float[Tensor, "paths draws"], terms: Terms) -> Outcomes:
-    levels = torch.tensor(LEVELS, dtype=torch.double)
-    of_each, pooled = values.quantile(levels, dim=-1), values.flatten().quantile(levels)
-    paths, draws = values.shape
+def sampled(taken: Taken) -> SampledEstimate:
+    """A statistic by the best guess, with its interval."""
+    return central(float(taken.best), taken.paths)
+
+
+def quantile(level: float) -> Callable[[Tensor, Tensor], Tensor]:
+    """The quantile of weighted values."""
+
+    def of(values: Tensor, weights: Tensor) -> Tensor:
+        ranked, order = values.sort(-1)
+        below = weights.expand(values.shape).gather(-1, order).cumsum(-1)
+        index = (below < level * (1 - 1e-12)).sum(-1, keepdim=True)
+        return ranked.gather(-1, index.clamp_max(values.shape[-1] - 1))[..., 0]
+
+    return of
+
+
+def std(values: Tensor, weights: Tensor) -> Tensor:
+    """The standard deviation of weighted values."""
+    mean = (weights * values).sum(-1, keepdim=True)
+    return (weights * (values - mean).square()).sum(-1).sqrt()
+
+
+def _outcomes(name: str, seen: InUse, terms: Terms) -> Outcomes:
     meets = None
     if terms.goal is not None:
-        good = torch.ones_like(values, dtype=torch.bool)
-        if terms.at_least is not None:
-            good &= values >= terms.at_least
-        if terms.at_most is not None:
-            good &= values <= terms.at_most
-        share = good.double().mean(-1)
-        meets = central(float(share.mean()), share)
+        room = terms.goal.margin().worst
+        fails, off = seen.without(room), seen.left_open(room)
+        low, high = between(fails, off)
+        meets = SampledEstimate(1 - float(fails.best), 1 - high, 1 - low)
+    spread = sampled(seen.of(std))
     return Outcomes(
         name,
-        tuple(values[torch.arange(draws) % paths, torch.arange(draws)].tolist()),
-        tuple(central(float(p), each) for p, each in zip(pooled, of_each, strict=True)),
-        central(float(values.std(-1).mean()), values.std(-1)),
+        tuple(_even(seen).tolist()),
+        tuple(sampled(seen.of(quantile(level))) for level in LEVELS),
+        SampledEstimate(spread.value, max(0.0, spread.low), spread.high),
         meets,
     )
 
 
-def _edges(*values: Float[Tensor, "paths draws"]) -> Float[Tensor, " edges"]:
-    tails = torch.tensor([(1 - SHOWN) / 2, (1 + SHOWN) / 2], dtype=torch.double)
-    ends = torch.stack([each.flatten().quantile(tails) for each in values])
-    low, high = float(ends[:, 0].min()), float(ends[:, 1].max())
-    if not high > low:  # nothing is perturbed, and f is known
+def _even(seen: InUse) -> Float[Tensor, " draws"]:
+    """Values that count alike, in order."""
+    ranked, order = seen.best.sort()
+    below = seen.weights[order].cumsum(0)
+    at = (torch.arange(DRAWS, dtype=torch.double) + 0.5) / DRAWS
+    return ranked[torch.searchsorted(below, at).clamp_max(len(ranked) - 1)]
+
+
+def _edges(both: list[InUse]) -> Float[Tensor, " edges"]:
+    """Bins that hold nearly all values of the best guess, and those of most paths."""
+    ends = []
+    for level in ((1 - SHOWN) / 2, (1 + SHOWN) / 2):
+        taken = [each.of(quantile(level)) for each in both]
+        ends.append([float(v) for t in taken for v in (t.best, t.paths.median())])
+    low, high = min(ends[0]), max(ends[1])
+    if not high - low > 1e-9 * max(abs(low), abs(high)):  # nothing is perturbed, and f is known
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
     return torch.linspace(low, high, BINS + 1, dtype=torch.double)
 
 
-def _shares(
-    values: Float[Tensor, "paths draws"], edges: Float[Tensor, " edges"]
-) -> tuple[float, ...]:
-    counts = torch.histogram(values.flatten(), edges).hist
-    return tuple((counts / values.numel()).tolist())
+def _histogram(
+    seen: InUse, edges: Float[Tensor, " edges"]
+) -> tuple[tuple[float, ...], tuple[tuple[float, ...], tuple[float, ...]]]:
+    """The share of the values in each bin, and the ends of its 95 % interval."""
+    best = _counted(seen.best[None], seen.weights, edges)[0]
+    paths = torch.cat([_counted(part.values, part.weights, edges) for part in seen.parts])
+    ends = torch.tensor([0.025, 0.975], dtype=torch.double)
+    low, high = paths.quantile(ends, dim=0)
+    band = torch.minimum(low, best), torch.maximum(high, best)
+    return tuple(best.tolist()), (tuple(band[0].tolist()), tuple(band[1].tolist()))
+
+
+def _counted(
+    values: Float[Tensor, "p m"], weights: Float[Tensor, " m"], edges: Float[Tensor, " edges"]
+) -> Float[Tensor, "p bins"]:
+    """Weighted shares of the values between edges; the last bin has its upper edge."""
+    bins = len(edges) - 1
+    at = torch.searchsorted(edges, values.contiguous(), right=True) - 1
+    at = torch.where(values == edges[-1], bins - 1, at)
+    inside = (at >= 0) & (at < bins)
+    counted = torch.zeros(len(values), bins, dtype=torch.double)
+    return counted.scatter_add_(1, at.clamp(0, bins - 1), weights * inside)

@@ -6,8 +6,10 @@ from meseta.gp.fit import KernelName
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.record import Trial
 from meseta.report.views.answer import Answer, answer
+from meseta.report.views.capability import CapabilityOfBoth, capability
 from meseta.report.views.landscape import Landscape, landscape
 from meseta.report.views.noise_in_words import noise_in_words
+from meseta.report.views.origin import Origin
 from meseta.report.views.outcomes import OutcomesOfBoth, outcomes
 from meseta.report.views.search import Search, search
 from meseta.report.views.subject import Subject
@@ -33,6 +35,8 @@ class Report:
     tolerances: Tolerances | None  # None also without noise
     landscape: Landscape | None
     search: Search
+    capability: CapabilityOfBoth | None = None  # None also without a specification
+    origin: Origin | None = None  # None: nobody has stamped it
 
 
 def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
@@ -58,6 +62,7 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
         tolerances=tolerances(subject, terms) if values else None,
         landscape=landscape(subject) if values else None,
         search=search(subject),
+        capability=capability(subject, terms) if values else None,
     )
 
 

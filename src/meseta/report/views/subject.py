@@ -9,12 +9,14 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.in_use import InUse, Rehearsal, rehearsal
 from meseta.gp.joint import JointMoments
 from meseta.gp.mixture import Mixture
 from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.gp.robust import raw_moments
 from meseta.gp.surrogate import Units
 from meseta.measures import Mean
+from meseta.measures.capability import BEYOND
 from meseta.noise import NoiseLaw
 from meseta.noise.perturbed import perturbed
 from meseta.optimizer.ask_tell import Optimizer
@@ -121,6 +123,18 @@ class Subject:
             for part, num in zip(mixture.parts, mixture.shares(PATHS), strict=True)
             if num
         ]
+
+    @cached_property
+    def rehearsal(self) -> Rehearsal:
+        """What designs are seen in use by, with the percentiles of capability in mind."""
+        return rehearsal(self.optimizer.fitted.mixture, BEYOND, self.generator(2))
+
+    def in_use(self, x: Float[Tensor, "1 d"], by: Rehearsal | None = None) -> InUse:
+        """The values of a design in use, in the user's units and sign, if they can be."""
+        offset, scale = self.optimizer.user_units
+        possible = self.optimizer.settings.possible
+        seen = (self.rehearsal if by is None else by).at(x[0])
+        return seen.mapped(lambda values: (offset + scale * values).clamp(*possible))
 
     def number(self, trial: Trial) -> int:
         """The user's number of a trial."""

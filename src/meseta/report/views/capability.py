@@ -1,0 +1,132 @@
+"""Capability: the share out of specification and the indices of the trade, at both optima."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.gp.in_use import InUse, Rehearsal, between, rehearsal
+from meseta.measures.capability import BEYOND, Indices, indices
+from meseta.measures.constraints import Constraint
+from meseta.report.views.answer import NOMINAL, ROBUST
+from meseta.report.views.estimate import SampledEstimate
+from meseta.report.views.outcomes import sampled
+from meseta.report.views.profiles import Profile, profiles
+from meseta.report.views.stack_up import StackUp, stack_up
+from meseta.report.views.subject import Subject
+from meseta.report.views.wording import Terms
+
+LEAST = 1e-8  # the smallest share out of specification that draws are made for
+ALIKE = 0.05  # by how much percentiles of what counts as normal may differ from three deviations
+
+
+@dataclass(frozen=True)
+class Capability:
+    """How the values of one design keep the limits in use; intervals hold 95 %."""
+
+    name: str  # "robust optimum" or "nominal optimum"
+    inside: SampledEstimate  # the yield: the share that meets the specification
+    outside: SampledEstimate  # the share that does not; times a million: ppm
+    below: float | None  # of that the share below the lower limit; None without one
+    above: float | None
+    mean: SampledEstimate
+    std: SampledEstimate
+    cp: SampledEstimate | None  # None without two limits
+    cpk: SampledEstimate
+    ppk: SampledEstimate  # by percentiles
+    cpm: SampledEstimate | None
+    normal: bool  # whether percentiles are about where a normal law has them
+
+
+@dataclass(frozen=True)
+class CapabilityOfBoth:
+    """Both optima against the same limits, and what else one asks of the robust one."""
+
+    goal: Constraint
+    target: float | None
+    robust: Capability
+    nominal: Capability
+    stack_up: StackUp
+    profiles: tuple[Profile, ...]  # one for each parameter of the design
+
+
+def capability(subject: Subject, terms: Terms) -> CapabilityOfBoth | None:
+    """None without a specification."""
+    goal = terms.goal
+    if goal is None:
+        return None
+    robust, nominal = (
+        _capability(subject, name, x, goal, terms.target)
+        for name, x in ((ROBUST, subject.x_robust), (NOMINAL, subject.x_nominal))
+    )
+    return CapabilityOfBoth(
+        goal,
+        terms.target,
+        robust,
+        nominal,
+        stack_up(subject, goal),
+        profiles(subject, goal, robust.outside.value),
+    )
+
+
+def _capability(
+    subject: Subject, name: str, x: Float[Tensor, "1 d"], goal: Constraint, target: float | None
+) -> Capability:
+    seen = subject.in_use(x)
+    outside, tails = _outside(subject, x, seen, goal)
+
+    def index(which: Callable[[Indices], Tensor]) -> SampledEstimate:
+        return sampled(seen.of(lambda v, w: which(indices(v, w, goal, target)).nan_to_num()))
+
+    def ratio(which: Callable[[Indices], Tensor]) -> SampledEstimate:
+        """Ratios are compared as they are: what differs from path to path is the path itself."""
+        best = which(indices(seen.best, seen.weights, goal, target))
+        each = [which(indices(p.values, p.weights, goal, target)) for p in seen.parts]
+        ends = torch.tensor([0.025, 0.975], dtype=torch.double)
+        # an infinite index has no neighbours to interpolate with
+        low, high = torch.cat(each).quantile(ends, interpolation="nearest").tolist()
+        return SampledEstimate(float(best), min(low, float(best)), max(high, float(best)))
+
+    both = math.isfinite(goal.high - goal.low)
+    spread = index(lambda i: i.std)
+    return Capability(
+        name=name,
+        inside=SampledEstimate(1 - outside.value, 1 - outside.high, 1 - outside.low),
+        outside=outside,
+        below=tails[0] if math.isfinite(goal.low) else None,
+        above=tails[1] if math.isfinite(goal.high) else None,
+        mean=index(lambda i: i.mean),
+        std=SampledEstimate(spread.value, max(0.0, spread.low), spread.high),
+        cp=ratio(lambda i: i.cp) if both else None,
+        cpk=ratio(lambda i: i.cpk),
+        ppk=ratio(lambda i: i.ppk),
+        cpm=ratio(lambda i: i.cpm) if both else None,
+        normal=_normal(indices(seen.best, seen.weights, goal, target)),
+    )
+
+
+def _normal(best: Indices) -> bool:
+    ends = (best.high - best.mean) / (3 * best.std), (best.mean - best.low) / (3 * best.std)
+    return bool(best.std > 0) and all(abs(float(end) - 1) <= ALIKE for end in ends)
+
+
+def _outside(
+    subject: Subject, x: Float[Tensor, "1 d"], seen: InUse, goal: Constraint
+) -> tuple[SampledEstimate, tuple[float, float]]:
+    """The share out of specification, with as many draws far out as so small a share needs."""
+    room = goal.margin().worst
+    fails = seen.without(room)
+    if float(fails.best) < BEYOND:
+        seen = subject.in_use(x, further_out(subject, max(float(fails.best), LEAST)))
+        fails = seen.without(room)
+    low, high = between(fails, seen.left_open(room))
+    best = indices(seen.best, seen.weights, goal)
+    return SampledEstimate(float(fails.best), low, high), (float(best.below), float(best.above))
+
+
+def further_out(subject: Subject, share: float) -> Rehearsal:
+    """Draws for a share of the values that is so small."""
+    return rehearsal(subject.optimizer.fitted.mixture, share, subject.generator(4))
