@@ -87,8 +87,13 @@ def percent_with_interval(drawn: SampledEstimate) -> str:
 
 def ppm_with_interval(share: SampledEstimate) -> str:
     """A small share in parts per million: 63 ppm (12 to 210)."""
-    value, low, high = (plain(1e6 * each, 2) for each in (share.value, share.low, share.high))
+    value, low, high = (_ppm(1e6 * each) for each in (share.value, share.low, share.high))
     return f"{value}{SPACE}ppm ({low} to {high})"
+
+
+def _ppm(value: float) -> str:
+    """Two digits, and thousands apart."""
+    return plain(value, 2) if value < 100 else f"{float(f'{value:.1e}'):,.0f}".replace(",", SPACE)
 
 
 def index_with_interval(index: SampledEstimate) -> str:

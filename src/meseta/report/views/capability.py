@@ -11,9 +11,10 @@ from torch import Tensor
 from meseta.gp.in_use import InUse, Rehearsal, between, rehearsal
 from meseta.measures.capability import BEYOND, Indices, indices
 from meseta.measures.constraints import Constraint
+from meseta.optimizer.record import Recommendation
 from meseta.report.views.answer import NOMINAL, ROBUST
-from meseta.report.views.estimate import SampledEstimate
-from meseta.report.views.outcomes import sampled
+from meseta.report.views.estimate import SampledEstimate, robust_value
+from meseta.report.views.outcomes import sampled, std
 from meseta.report.views.profiles import Profile, profiles
 from meseta.report.views.stack_up import StackUp, stack_up
 from meseta.report.views.subject import Subject
@@ -59,8 +60,8 @@ def capability(subject: Subject, terms: Terms) -> CapabilityOfBoth | None:
     if goal is None:
         return None
     robust, nominal = (
-        _capability(subject, name, x, goal, terms.target)
-        for name, x in ((ROBUST, subject.x_robust), (NOMINAL, subject.x_nominal))
+        capability_of(subject, best, x, goal, terms.target)
+        for best, x in ((subject.robust, subject.x_robust), (subject.nominal, subject.x_nominal))
     )
     return CapabilityOfBoth(
         goal,
@@ -72,33 +73,34 @@ def capability(subject: Subject, terms: Terms) -> CapabilityOfBoth | None:
     )
 
 
-def _capability(
-    subject: Subject, name: str, x: Float[Tensor, "1 d"], goal: Constraint, target: float | None
+def capability_of(
+    subject: Subject,
+    best: Recommendation,
+    x: Float[Tensor, "1 d"],
+    goal: Constraint,
+    target: float | None,
 ) -> Capability:
     seen = subject.in_use(x)
     outside, tails = _outside(subject, x, seen, goal)
 
-    def index(which: Callable[[Indices], Tensor]) -> SampledEstimate:
-        return sampled(seen.of(lambda v, w: which(indices(v, w, goal, target)).nan_to_num()))
-
     def ratio(which: Callable[[Indices], Tensor]) -> SampledEstimate:
         """Ratios are compared as they are: what differs from path to path is the path itself."""
-        best = which(indices(seen.best, seen.weights, goal, target))
+        guess = which(indices(seen.best, seen.weights, goal, target))
         each = [which(indices(p.values, p.weights, goal, target)) for p in seen.parts]
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
         # an infinite index has no neighbours to interpolate with
         low, high = torch.cat(each).quantile(ends, interpolation="nearest").tolist()
-        return SampledEstimate(float(best), min(low, float(best)), max(high, float(best)))
+        return SampledEstimate(float(guess), min(low, float(guess)), max(high, float(guess)))
 
     both = math.isfinite(goal.high - goal.low)
-    spread = index(lambda i: i.std)
+    spread, mean = sampled(seen.of(std)), robust_value(best)
     return Capability(
-        name=name,
+        name=ROBUST if best is subject.robust else NOMINAL,
         inside=SampledEstimate(1 - outside.value, 1 - outside.high, 1 - outside.low),
         outside=outside,
         below=tails[0] if math.isfinite(goal.low) else None,
         above=tails[1] if math.isfinite(goal.high) else None,
-        mean=index(lambda i: i.mean),
+        mean=SampledEstimate(mean.mean, mean.low, mean.high),
         std=SampledEstimate(spread.value, max(0.0, spread.low), spread.high),
         cp=ratio(lambda i: i.cp) if both else None,
         cpk=ratio(lambda i: i.cpk),

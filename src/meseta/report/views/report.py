@@ -43,8 +43,8 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
     """Computes all parts; of the optimizer only the history may change."""
     if isinstance(subject, Optimizer):
         subject = Subject(subject)
-    terms = terms or Terms()
     optimizer = subject.optimizer
+    terms = (terms or Terms()).with_limits_of(optimizer.measure)
     states = [trial.state for trial in optimizer.trials]
     values = optimizer.has_values
     return Report(

@@ -1,10 +1,12 @@
 """The words of a report: names, units, notes, and the specification limits of the value."""
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from meseta.boundary import read_number, unknown
+from meseta.measures import Measure, Yield
 from meseta.measures.constraints import PROBABILITY, Constraint, limits
 
 
@@ -41,6 +43,13 @@ class Terms:
     def unit_of(self, name: str) -> str:
         """The unit of a parameter; empty if it has none."""
         return self.units.get(name, "")
+
+    def with_limits_of(self, measure: Measure) -> "Terms":
+        """With those of a yield that is maximised, where no others are said."""
+        if self.goal is not None or not isinstance(measure, Yield):
+            return self
+        low, high = (end if math.isfinite(end) else None for end in (measure.low, measure.high))
+        return replace(self, at_least=low, at_most=high)
 
     @property
     def goal(self) -> Constraint | None:
