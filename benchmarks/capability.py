@@ -3,8 +3,8 @@
     python benchmarks/capability.py [--studies 20] [--budget 30]
 
 Each study is a run of `rkg` on one of five functions with tolerances of several laws. Limits are
-then set where the true share out of specification, by four million draws of the true function at the
-recommended design, is 50 ppm to 20 %: the interval of that share either holds the truth or not.
+then set where the true share out of specification is 50 ppm to 20 %, by four million draws of the
+true function at the recommended design: the interval of that share holds the truth, or not.
 """
 
 import argparse

@@ -1,6 +1,7 @@
 """The same draws at every design: they have the law, move with x, and cover the worst cases."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import meseta
-from examples import examples
+from examples import examples, some
 from meseta import (
     Categorical,
     Discrete,
@@ -144,8 +145,7 @@ TAILED = [
 
 
 @pytest.mark.parametrize("law", TAILED, ids=str)
-@pytest.mark.parametrize("tail", [0.05, 0.00135])
-@pytest.mark.parametrize("d", [1, 3])
+@pytest.mark.parametrize(("tail", "d"), some(product([0.00135, 0.05], [3, 1]), 3))
 def test_draws_of_a_tail_have_its_probability(law, tail, d):
     """Of a sum over all parameters, against a million plain draws."""
     each = law.in_dimension(d)

@@ -1,10 +1,12 @@
 """Whether a promise held: often enough where it does, and not where it does not."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 
+from examples import some
 from meseta import AtMost, Environment, Normal, Optimizer, Uniform
 
 
@@ -32,8 +34,10 @@ def outcomes_of(optimizer, params, random, scatter=0.02):
     return {"value": value, "mass": 1 + params["x"]} if optimizer.outcomes.several else value
 
 
-@pytest.mark.parametrize("on_purpose", [True, False])
-@pytest.mark.parametrize("measure", ["mean", "quantile 0.1", "yield 0.9 inf"])
+@pytest.mark.parametrize(
+    ("measure", "on_purpose"),
+    some(product(["mean", "quantile 0.1", "yield 0.9 inf"], [True, False]), 2),
+)
 def test_a_promise_that_is_true_holds_nearly_always(measure, on_purpose):
     verdicts = []
     for seed in range(4):

@@ -85,7 +85,7 @@ CASES = [
                 [measure.direction] if measure.direction else ["maximize", "minimize"]
             )
         ),
-        3,
+        5,
     ),
     ids=str,
 )

@@ -78,7 +78,7 @@ def posterior_of(name, n=9, shape="se"):
 
 
 @pytest.mark.parametrize("method", methods.names())
-@pytest.mark.parametrize("name", some(LAWS, 2))
+@pytest.mark.parametrize("name", some(LAWS, 4))
 def test_every_method_goes_with_every_law(name, method):
     model, law, posterior = posterior_of(name)
     X = model.train_inputs[0]
