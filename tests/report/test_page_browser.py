@@ -1,53 +1,17 @@
 """The HTML report in a real browser: drawn, operated, printed, read without sight or colour."""
 
-import shutil
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import pytest
 
 import views_made_up as made_up
+from browsers import CONTRASTS, launched
 from meseta.report import page as report_page
 from meseta.report.page.theme import DARK, LIGHT
 
-playwright_api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install 'meseta[dev]'"
-)
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-QUIETLY = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SHOWN = ("one", "two", "minimised", "evil", "nothing", "bare")
 TABS = ["Robust optimum", "Tolerances", "Landscape", "Trials and model"]
-# the contrast of every element that has text of its own, against the nearest ground below it
-CONTRASTS = """() => {
-  const channel = (c) =>
-    (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-  const numbers = (color) => color.match(/[0-9.]+/g).map(Number);
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const ground = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const color = numbers(getComputedStyle(e).backgroundColor);
-      if (color.length === 3 || color[3] > 0) return color;
-    }
-    return [255, 255, 255];
-  };
-  const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-  const texts = [...document.querySelectorAll("body *")].filter(
-    (e) => own(e) && e.checkVisibility() && !e.closest(".chart, script, noscript"));
-  return texts.map((e) => {
-    const [a, b] = [light(numbers(getComputedStyle(e).color)), light(ground(e))];
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    return [e.tagName, e.textContent.slice(0, 40), contrast];
-  });
-}"""
 
 
 @dataclass
@@ -71,13 +35,8 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser():
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip(f"no browser: there is none of {', '.join(PROGRAMS)} (Debian: chromium)")
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIETLY)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

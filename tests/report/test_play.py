@@ -9,38 +9,11 @@ import play_cases
 from meseta.gp.robust import raw_moments
 from meseta.noise.widened import widened
 from meseta.report.views.played import played, row_of
-from meseta.report.views.playground import playground
-from meseta.report.views.subject import Subject
+from play_cases import made, settings_of
 
 # errors of means, as shares of the spread of the values in use
 CLOSE = {**dict.fromkeys(play_cases.EXACT, 1e-6), **dict.fromkeys(play_cases.SMOOTH, 1e-4)}
 COARSE = 5e-3
-_made = {}
-
-
-def made(name):
-    """The subject and its playground, made once."""
-    if name not in _made:
-        subject = Subject(play_cases.ALL[name]())
-        _made[name] = subject, playground(subject)
-    return _made[name]
-
-
-def settings_of(ground, rng):
-    """Some design, and factors of the noise."""
-    values, factors = [], []
-    for knob in ground.knobs:
-        value = knob.robust
-        if knob.design and knob.step is not None:
-            steps = round((knob.high - knob.low) / knob.step)
-            value = knob.low + knob.step * rng.randint(0, steps)
-        elif knob.design and knob.log:
-            value = knob.low * (knob.high / knob.low) ** rng.random()
-        elif knob.design:
-            value = knob.low + (knob.high - knob.low) * rng.random()
-        values.append(value)
-        factors.append(rng.choice([0.0, 0.3, 1.0, 2.0]) if knob.design else 1.0)
-    return values, factors
 
 
 def exactly(subject, ground, row, factors):

@@ -7,6 +7,8 @@ from scipy import stats
 
 import meseta
 from meseta import Categorical, Environment, Float, Int, Normal, StudentT, Uniform
+from meseta.report.views.playground import playground
+from meseta.report.views.subject import Subject
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 2.0)}
 CORRELATED = [[0.01, 0.006], [0.006, 0.02]]
@@ -100,3 +102,29 @@ COARSE = {
     "unseen": lambda: told(BOX, {"x": Normal(0.1)}, executed="unseen", num=14),
 }
 ALL = {**EXACT, **SMOOTH, **COARSE}
+_made = {}
+
+
+def made(name):
+    """The subject and its playground, made once."""
+    if name not in _made:
+        subject = Subject(ALL[name]())
+        _made[name] = subject, playground(subject)
+    return _made[name]
+
+
+def settings_of(ground, rng):
+    """Some design, and factors of the noise."""
+    values, factors = [], []
+    for knob in ground.knobs:
+        value = knob.robust
+        if knob.design and knob.step is not None:
+            steps = round((knob.high - knob.low) / knob.step)
+            value = knob.low + knob.step * rng.randint(0, steps)
+        elif knob.design and knob.log:
+            value = knob.low * (knob.high / knob.low) ** rng.random()
+        elif knob.design:
+            value = knob.low + (knob.high - knob.low) * rng.random()
+        values.append(value)
+        factors.append(rng.choice([0.0, 0.3, 1.0, 2.0]) if knob.design else 1.0)
+    return values, factors

@@ -156,13 +156,13 @@ class Playground:
     ruled: bool  # not every design is allowed
 
 
-def playground(subject: Subject) -> Playground | None:
-    """The model of a subject; None: its noise has a law without density and without points."""
+def playground(subject: Subject) -> Playground | str:
+    """The model of a subject; a text says why there is none."""
     optimizer, space = subject.optimizer, subject.optimizer.space
     law = in_cube(subject.law, space)
     noise = _noise(subject, law)
     if noise is None:
-        return None
+        return "the noise of a parameter has a law that is known by samples alone"
     mixture = optimizer.fitted.mixture
     unseen = mixture.heaviest.observed.places is not None
     if unseen:  # under any other law than today's: then these values do not depend on it
@@ -228,7 +228,8 @@ def _noise(subject: Subject, law: NoiseLaw) -> Noise | None:
         [part.kernel.kernel.lengthscale for part in subject.optimizer.fitted.mixture.parts]
     ).amin(0)
     columns = [_column(m, float(l)) for m, l in zip(marginals, shortest, strict=True)]
-    if not all(columns):
+    found = tuple(column for column in columns if column is not None)
+    if len(found) < d:
         return None
     draws = draw(law, d, DRAWS, subject.generator(11))
     together = [
@@ -242,7 +243,6 @@ def _noise(subject: Subject, law: NoiseLaw) -> Noise | None:
         if isinstance(part, Substituted)
     ]
     own = _rounded_rows(draws.own)
-    found = tuple(column for column in columns if column is not None)
     return Noise(found, own, tuple(together), tuple(confused))
 
 

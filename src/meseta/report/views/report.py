@@ -9,6 +9,7 @@ from meseta.report.views.answer import Answer, answer
 from meseta.report.views.landscape import Landscape, landscape
 from meseta.report.views.noise_in_words import noise_in_words
 from meseta.report.views.outcomes import OutcomesOfBoth, outcomes
+from meseta.report.views.playground import Playground, playground
 from meseta.report.views.search import Search, search
 from meseta.report.views.subject import Subject
 from meseta.report.views.tolerances import Tolerances, tolerances
@@ -33,6 +34,7 @@ class Report:
     tolerances: Tolerances | None  # None also without noise
     landscape: Landscape | None
     search: Search
+    play: Playground | str | None = None  # for the page alone; a text: why there is none
 
 
 def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
@@ -58,6 +60,7 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
         tolerances=tolerances(subject, terms) if values else None,
         landscape=landscape(subject) if values else None,
         search=search(subject),
+        play=playground(subject) if values else None,
     )
 
 
