@@ -1,6 +1,7 @@
 """The HTML report in a real browser: drawn, operated, printed, read without sight or colour."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
@@ -9,6 +10,7 @@ import views_made_up as made_up
 from browsers import CONTRASTS, launched
 from meseta.report import page as report_page
 from meseta.report.page.theme import DARK, LIGHT
+from meseta.report.views.running import Running
 
 SHOWN = ("one", "two", "minimised", "evil", "nothing", "bare")
 TABS = ["Robust optimum", "Tolerances", "Landscape", "Trials and model"]
@@ -275,4 +277,29 @@ def test_an_old_browser_is_told_why_there_are_no_plots(browser, files):
     assert "too old" in notice.inner_text()
     assert opened.locator("table:visible").count() > 1
     assert opened.locator(".plot:visible").count() == 0
+    context.close()
+
+
+def test_the_page_of_a_running_study_loads_itself_anew_and_keeps_its_place(browser, tmp_path):
+    begun = replace(
+        made_up.two_parameters(), running=Running(3, 9, datetime(2026, 5, 4, tzinfo=UTC), 1)
+    )
+    path = report_page.write(begun, tmp_path / "running.html")
+    context = browser.new_context(viewport={"width": 1000, "height": 600})
+    opened = context.new_page()
+    opened.goto(path.as_uri())
+    assert "3 of 9 trials" in opened.locator("#running").inner_text()
+    opened.get_by_role("tab", name="Landscape").click()
+    opened.evaluate("window.scrollTo(0, 250)")
+    report_page.write(made_up.two_parameters(), path)
+    opened.wait_for_selector("html[data-plots=drawn]:not(:has(#running))", timeout=20_000)
+    selected = opened.locator("[role=tab][aria-selected=true]").inner_text()
+    assert selected == "Landscape"
+    assert opened.evaluate("window.scrollY") == 250
+    opened.evaluate("window.marked = true")
+    opened.wait_for_timeout(1500)  # a finished study is not loaded again
+    assert opened.evaluate("window.marked")
+    opened.reload()
+    opened.wait_for_selector("html[data-plots=drawn]")
+    assert opened.locator("[role=tab][aria-selected=true]").inner_text() == TABS[0]
     context.close()

@@ -195,12 +195,12 @@ def settled(page, act):
 
 
 def figure(page, key):
-    return page.locator(f"#play-{key}").inner_text()
+    return page.locator(f"#play-{key}").inner_text().replace("\xa0", " ")
 
 
 def test_it_starts_at_the_figures_of_the_first_part(show, report_files):
     page = show("plain")
-    table = re.sub("<[^>]+>", "|", report_files["plain"].read_text("utf-8"))
+    table = re.sub("<[^>]+>", "|", report_files["plain"].read_text("utf-8")).replace("\xa0", " ")
     for key in ("robust", "nominal"):
         text = figure(page, key)
         assert "±" in text

@@ -57,11 +57,10 @@ def terms_of(ledger: Ledger) -> Terms:
 def plain(report: Report) -> Any:
     """The report as plain values for JSON; numbers that are not finite become null.
 
-    The model behind the sliders of the page is not among them.
+    What is for the page alone is not among them.
     """
-    shown = asdict(replace(report, play=None))
-    del shown["play"]
-    return _plain(shown)
+    shown = asdict(replace(report, play=None, running=None))
+    return _plain({key: each for key, each in shown.items() if key not in ("play", "running")})
 
 
 def _plain(value: Any) -> Any:

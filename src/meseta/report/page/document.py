@@ -14,6 +14,7 @@ from meseta.report.page.landscape_tab import landscape_tab
 from meseta.report.page.markup import Child, Markup, element
 from meseta.report.page.packing import packed_library
 from meseta.report.page.play_tab import play_tab
+from meseta.report.page.running_notice import refresh, running_notice
 from meseta.report.page.search_tab import search_tab
 from meseta.report.page.summary import counts, summary
 from meseta.report.page.theme import DARK, FONT, LIGHT, custom_properties, in_the_dark, template
@@ -49,6 +50,7 @@ def document(report: Report) -> str:
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content=GENERATOR),
+        refresh(report.running),
         element("title", report.terms.title),
         element("style", Markup(_style())),
         element("script", Markup(AT_ONCE)),
@@ -56,6 +58,7 @@ def document(report: Report) -> str:
     tabs = _tabs(report)
     body = element(
         "body",
+        running_notice(report.running),
         _header(report),
         element("main", _tablist(tabs) if len(tabs) > 1 else None, [_panel(t, tabs) for t in tabs]),
         element("script", Markup(_themes()), type="application/json", id="themes"),

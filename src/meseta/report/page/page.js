@@ -148,6 +148,7 @@
     }
     showPlay();
     redraw();
+    if (before) window.scrollTo(0, before.y);
     root.dataset.plots = "drawn";
   }
 
@@ -203,8 +204,41 @@
     redraw();
   }
 
+  // ---- a study that is still running
+
+  const running = document.getElementById("running");
+  const place = `meseta-place ${window.location.pathname}`;
+
+  function rememberPlace() {
+    const tab = tabs.find((each) => each.getAttribute("aria-selected") === "true");
+    try {
+      window.sessionStorage.setItem(place, JSON.stringify({ tab: tab?.id, y: window.scrollY }));
+    } catch {
+      // then the page begins at its top
+    }
+  }
+
+  // The place before the page loaded itself anew, once.
+  function rememberedPlace() {
+    try {
+      const found = JSON.parse(window.sessionStorage.getItem(place));
+      window.sessionStorage.removeItem(place);
+      return found;
+    } catch {
+      return null;
+    }
+  }
+
+  function loadAnew() {
+    const panel = playground?.closest("[role=tabpanel]");
+    if (printing || (panel && !panel.hidden)) return; // somebody tries something
+    rememberPlace();
+    window.location.reload();
+  }
+
   // ---- start
 
+  const before = rememberedPlace();
   tabs.forEach((tab, index) => {
     tab.addEventListener("click", () => open(tab));
     tab.addEventListener("keydown", (event) => {
@@ -217,7 +251,7 @@
   });
   if (tablist) {
     tablist.hidden = false;
-    open(tabs[0]);
+    open(tabs.find((each) => each.id === before?.tab) ?? tabs[0]);
   }
   themeButton.hidden = false;
   themeButton.addEventListener("click", () => {
@@ -236,5 +270,7 @@
     const notice = document.getElementById("without-plots");
     notice.textContent = `The plots cannot be shown: ${error.message}. All tables and texts are below.`;
     notice.hidden = false;
+  }).finally(() => {
+    if (running) window.setInterval(loadAnew, 1000 * Number(running.dataset.again));
   });
 })();

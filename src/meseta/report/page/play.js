@@ -110,11 +110,12 @@ const mesetaPlay = (ground, changed) => {
     const by = value - before;
     const size = Math.abs(by) < 1e-9 * (ground.y_scale || 1) ? 0 : by;
     if (size === 0) return "as at the robust optimum today";
-    return `${size > 0 ? "+" : ""}${withUnit(plain(size, 3), words.unit)} to the robust optimum today`;
+    const where = size > 0 ? "above" : "below";
+    return `${withUnit(plain(Math.abs(size), 3), words.unit)} ${where} the robust optimum today`;
   }
 
   function say(key, text, more) {
-    find(`play-${key}`).textContent = text;
+    find(`play-${key}`).textContent = text.replace(`${SPACE}±`, " ±"); // a line may end there
     find(`play-${key}-more`).textContent = more;
   }
 
@@ -282,12 +283,12 @@ const mesetaPlay = (ground, changed) => {
   }
 
   const mark = (x, y, name, key) => ({
-    type: "scatter", mode: "markers", x: [x], y: [y], name, hoverinfo: "name",
-    marker: { symbol: look[`${key}_symbol`], size: 13, color: look[key], line: { color: "#ffffff", width: 1.5 } },
+    type: "scatter", mode: "markers", x: [x], y: [y], name, hoverinfo: "name", cliponaxis: false,
+    marker: { symbol: look[`${key}_symbol`], size: 13, color: look[key], line: { color: "#fdfdfd", width: 1.5 } },
   });
   const ring = (x, y) => ({
-    type: "scatter", mode: "markers", x: [x], y: [y], name: "this design", hoverinfo: "name",
-    marker: { symbol: "circle", size: 13, color: "#ffffff", line: { color: "#20262b", width: 4 } },
+    type: "scatter", mode: "markers", x: [x], y: [y], name: "this design", hoverinfo: "name", cliponaxis: false,
+    marker: { symbol: "circle", size: 13, color: "#fdfdfd", line: { color: "#20262b", width: 4 } },
   });
 
   function surface({ x, y, xs, ys, z, settings }) {

@@ -44,9 +44,9 @@ def play_tab(report: Report, ground: Playground | str) -> Markup:
                 _figures(terms),
                 _controls(ground, terms),
                 _live("values", "Values in use at this design", _values_caption(terms)),
+                _map(ground),
                 class_="play",
             ),
-            _map(ground),
             _remarks(ground),
             class_="played",
         ),
@@ -66,7 +66,7 @@ def _figures(terms: Terms) -> Markup:
             "div",
             element("dt", head),
             element("dd", element("output", id=f"play-{key}"), class_="figure"),
-            element("dd", small, class_="remark"),
+            element("dd", small, class_="remark what"),
             element("dd", id=f"play-{key}-more", class_="remark"),
         )
         for key, head, small in shown
@@ -126,7 +126,7 @@ def _setting(i: int, knob: Knob, terms: Terms) -> Markup:
             step="any" if knob.step is None else _plain(knob.step),
             value=_plain(knob.robust),
         ),
-        element("span", unit, class_="unit"),
+        element("span", unit, class_="unit") if unit else None,
         slider=element("input", type="range", id=f"set-{i}", min=0, max=steps, step=1),
     )
 

@@ -10,6 +10,7 @@ from meseta.report.views.landscape import Landscape, landscape
 from meseta.report.views.noise_in_words import noise_in_words
 from meseta.report.views.outcomes import OutcomesOfBoth, outcomes
 from meseta.report.views.playground import Playground, playground
+from meseta.report.views.running import Running
 from meseta.report.views.search import Search, search
 from meseta.report.views.subject import Subject
 from meseta.report.views.tolerances import Tolerances, tolerances
@@ -35,6 +36,7 @@ class Report:
     landscape: Landscape | None
     search: Search
     play: Playground | str | None = None  # for the page alone; a text: why there is none
+    running: Running | None = None  # None: the study is not running
 
 
 def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
