@@ -281,9 +281,8 @@ def test_an_old_browser_is_told_why_there_are_no_plots(browser, files):
 
 
 def test_the_page_of_a_running_study_loads_itself_anew_and_keeps_its_place(browser, tmp_path):
-    begun = replace(
-        made_up.two_parameters(), running=Running(3, 9, datetime(2026, 5, 4, tzinfo=UTC), 1)
-    )
+    running = Running(3, 9, datetime(2026, 5, 4, tzinfo=UTC), 2)
+    begun = replace(made_up.two_parameters(), running=running)
     path = report_page.write(begun, tmp_path / "running.html")
     context = browser.new_context(viewport={"width": 1000, "height": 600})
     opened = context.new_page()
@@ -297,7 +296,7 @@ def test_the_page_of_a_running_study_loads_itself_anew_and_keeps_its_place(brows
     assert selected == "Landscape"
     assert opened.evaluate("window.scrollY") == 250
     opened.evaluate("window.marked = true")
-    opened.wait_for_timeout(1500)  # a finished study is not loaded again
+    opened.wait_for_timeout(2500)  # a finished study is not loaded again
     assert opened.evaluate("window.marked")
     opened.reload()
     opened.wait_for_selector("html[data-plots=drawn]")

@@ -114,11 +114,16 @@ def test_the_last_one_does_not_say_that_it_runs(folder, clock):
 
 def test_after_an_interrupt_the_last_one_no_longer_says_that_it_runs(folder, clock):
     path = folder / "r.html"
-    with pytest.raises(KeyboardInterrupt), kept_current(None, path) as report:
-        report._begun = -FIRST
-        report._clock = clock
-        report.look(done(4))
-        raise KeyboardInterrupt
+
+    def interrupted():
+        with kept_current(None, path) as report:
+            report._begun = -FIRST
+            report._clock = clock
+            report.look(done(4))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
     assert len(clock.made) == 1  # nothing is computed any more
     assert 'id="running"' not in path.read_text("utf-8")
     assert page.is_report(path)
