@@ -1,53 +1,19 @@
 """The HTML report in a real browser: drawn, operated, printed, read without sight or colour."""
 
-import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from itertools import pairwise
 
 import pytest
 
 import views_made_up as made_up
+from browsers import CONTRASTS, launched
 from meseta.report import page as report_page
 from meseta.report.page.theme import DARK, LIGHT
+from meseta.report.views.running import Running
 
-playwright_api = pytest.importorskip(
-    "playwright.sync_api", reason="playwright is not installed: pip install 'meseta[dev]'"
-)
-
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-QUIETLY = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 SHOWN = ("one", "two", "minimised", "evil", "nothing", "bare")
 TABS = ["Robust optimum", "Tolerances", "Landscape", "Trials and model"]
-# the contrast of every element that has text of its own, against the nearest ground below it
-CONTRASTS = """() => {
-  const channel = (c) =>
-    (c / 255 <= 0.03928 ? c / 255 / 12.92 : ((c / 255 + 0.055) / 1.055) ** 2.4);
-  const numbers = (color) => color.match(/[0-9.]+/g).map(Number);
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const ground = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const color = numbers(getComputedStyle(e).backgroundColor);
-      if (color.length === 3 || color[3] > 0) return color;
-    }
-    return [255, 255, 255];
-  };
-  const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.textContent.trim());
-  const texts = [...document.querySelectorAll("body *")].filter(
-    (e) => own(e) && e.checkVisibility() && !e.closest(".chart, script, noscript"));
-  return texts.map((e) => {
-    const [a, b] = [light(numbers(getComputedStyle(e).color)), light(ground(e))];
-    const contrast = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    return [e.tagName, e.textContent.slice(0, 40), contrast];
-  });
-}"""
 
 
 @dataclass
@@ -71,13 +37,8 @@ class Opened:
 
 @pytest.fixture(scope="module")
 def browser():
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        pytest.skip(f"no browser: there is none of {', '.join(PROGRAMS)} (Debian: chromium)")
-    with playwright_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=QUIETLY)
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -316,4 +277,28 @@ def test_an_old_browser_is_told_why_there_are_no_plots(browser, files):
     assert "too old" in notice.inner_text()
     assert opened.locator("table:visible").count() > 1
     assert opened.locator(".plot:visible").count() == 0
+    context.close()
+
+
+def test_the_page_of_a_running_study_loads_itself_anew_and_keeps_its_place(browser, tmp_path):
+    running = Running(3, 9, datetime(2026, 5, 4, tzinfo=UTC), 2)
+    begun = replace(made_up.two_parameters(), running=running)
+    path = report_page.write(begun, tmp_path / "running.html")
+    context = browser.new_context(viewport={"width": 1000, "height": 600})
+    opened = context.new_page()
+    opened.goto(path.as_uri())
+    assert "3 of 9 trials" in opened.locator("#running").inner_text()
+    opened.get_by_role("tab", name="Landscape").click()
+    opened.evaluate("window.scrollTo(0, 250)")
+    report_page.write(made_up.two_parameters(), path)
+    opened.wait_for_selector("html[data-plots=drawn]:not(:has(#running))", timeout=20_000)
+    selected = opened.locator("[role=tab][aria-selected=true]").inner_text()
+    assert selected == "Landscape"
+    assert opened.evaluate("window.scrollY") == 250
+    opened.evaluate("window.marked = true")
+    opened.wait_for_timeout(2500)  # a finished study is not loaded again
+    assert opened.evaluate("window.marked")
+    opened.reload()
+    opened.wait_for_selector("html[data-plots=drawn]")
+    assert opened.locator("[role=tab][aria-selected=true]").inner_text() == TABS[0]
     context.close()

@@ -7,6 +7,7 @@ nothing to recommend yet, 130 interrupted.
 
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -35,14 +36,16 @@ from meseta.cli.opening import (
     opened,
     told,
 )
+from meseta.cli.optional_value import ReportCommand
 from meseta.cli.printing import counted, echo, print_csv, print_json
 from meseta.study.terminal import say
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from meseta.optimizer.record import Trial
     from meseta.study.ledger import Ledger
+    from meseta.study.live import LiveReport
     from meseta.study.progress import Progress
 
 REASONS = 3  # the number of reasons of failed trials that are shown
@@ -58,7 +61,9 @@ Sheet = Annotated[
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands, in the order people need them."""
-    for function in (init, run, status, recommend, report, ask):
+    app.command()(init)
+    app.command(cls=ReportCommand)(run)
+    for function in (status, recommend, report, ask):
         app.command()(function)
     app.command(cls=NumbersCommand)(tell)
     record.add_to(app)
@@ -95,6 +100,15 @@ def run(
     ] = 1,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
+    live: Annotated[
+        str | None,
+        typer.Option(
+            "--report",
+            metavar="[FILE.html]",
+            help="Keep a report current while the study runs; without a file: beside the study "
+            "file.",
+        ),
+    ] = None,
     worker: Annotated[int | None, typer.Option("--worker", metavar="PID", hidden=True)] = None,
     failed: Annotated[int | None, typer.Option("--failed", metavar="N", hidden=True)] = None,
 ) -> None:
@@ -105,16 +119,20 @@ def run(
     from meseta.study.workers.output import lasting_output
 
     with lasting_output(answer_alone=as_json) as (answer, look):
-        if workers > 1:
-            _many_workers(path, trials, workers, as_json, quiet, answer)
-            return
         ledger = opened(path, begin=True, objective=True, patient=worker is not None)
+        target = _live_target(ledger, path, live)
         before = _failed(ledger)
+        if workers > 1:
+            _many_workers(ledger, path, trials, workers, as_json, quiet, answer, target, before)
+            return
         with failures(), termination_as_interrupt():
             from meseta.study.workers.watch import watched
             from meseta.study.workers.work import work
 
-            with watched(ledger, quiet=quiet or as_json) as watch:
+            with (
+                _kept_current(ledger, target) as report_,
+                watched(ledger, quiet=quiet or as_json, live=report_) as watch,
+            ):
 
                 def seen(now: "Progress") -> None:
                     look()
@@ -464,17 +482,48 @@ def _check_any(ledger: "Ledger", before: int) -> None:
     )
 
 
+def _live_target(ledger: "Ledger", path: Path, live: str | None) -> Path | None:
+    """Where the report of a run goes; None: there is none."""
+    if live is None:
+        return None
+    target = Path(live) if live else path.with_suffix(".html")
+    with failures():
+        from meseta.study.reporting import check_target
+
+        with wrong_use():
+            check_target(ledger, target)
+    return target
+
+
+@contextmanager
+def _kept_current(ledger: "Ledger", target: Path | None) -> "Iterator[LiveReport | None]":
+    if target is None:  # then nothing that reports need is loaded
+        yield None
+        return
+    from meseta.study.live import kept_current
+
+    with kept_current(ledger, target) as live:
+        yield live
+
+
 def _many_workers(
-    path: Path, trials: int | None, workers: int, as_json: bool, quiet: bool, answer: TextIO
+    ledger: "Ledger",
+    path: Path,
+    trials: int | None,
+    workers: int,
+    as_json: bool,
+    quiet: bool,
+    answer: TextIO,
+    target: Path | None,
+    before: int,
 ) -> None:
-    ledger = opened(path, begin=True, objective=True)
-    before = _failed(ledger)
     with failures(), termination_as_interrupt():
         from meseta.study.workers.team import run_team
 
         command = [sys.executable, "-m", "meseta.cli", "run", os.fspath(path), "--quiet"]
         command += ["--failed", str(before)]
-        lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json)
+        with _kept_current(ledger, target) as live:
+            lost = run_team(ledger, command, workers, trials, quiet=quiet or as_json, live=live)
     for words in lost:  # first of all: there may be values in them that are nowhere else
         say(words)
     _report(ledger, as_json, file=answer)

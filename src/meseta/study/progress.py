@@ -60,6 +60,7 @@ class Progress:
     waiting: int
     budget: int | None
     withdrawn: int = 0
+    measured: tuple[float, float] | None = None  # the lowest and the highest value
 
     @property
     def taken(self) -> int:
@@ -74,7 +75,10 @@ class Progress:
 
 def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
     # runs that confirm a design are beside the search
-    counts = Counter(kind_of(trial) for trial in trials if CONFIRMS not in trial.user_attrs)
+    searched = [(kind_of(each), each) for each in trials if CONFIRMS not in each.user_attrs]
+    counts = Counter(kind for kind, _ in searched)
+    values = [trial.value for kind, trial in searched if kind == "complete"]
+    known = [value for value in values if value is not None]
     return Progress(
         counts["complete"],
         counts["failed"],
@@ -84,6 +88,7 @@ def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
         counts["waiting"],
         budget,
         counts["withdrawn"],
+        (min(known), max(known)) if known else None,
     )
 
 

@@ -1,7 +1,7 @@
 """The report of a study file."""
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +55,12 @@ def terms_of(ledger: Ledger) -> Terms:
 
 
 def plain(report: Report) -> Any:
-    """The report as plain values for JSON; numbers that are not finite become null."""
-    return _plain(asdict(report))
+    """The report as plain values for JSON; numbers that are not finite become null.
+
+    What is for the page alone is not among them.
+    """
+    shown = asdict(replace(report, play=None, running=None))
+    return _plain({key: each for key, each in shown.items() if key not in ("play", "running")})
 
 
 def _plain(value: Any) -> Any:

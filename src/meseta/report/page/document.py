@@ -14,6 +14,8 @@ from meseta.report.page.capability_tab import capability_tab
 from meseta.report.page.landscape_tab import landscape_tab
 from meseta.report.page.markup import Child, Markup, element
 from meseta.report.page.packing import packed_library
+from meseta.report.page.play_tab import play_tab
+from meseta.report.page.running_notice import refresh, running_notice
 from meseta.report.page.search_tab import search_tab
 from meseta.report.page.summary import counts, summary
 from meseta.report.page.theme import DARK, FONT, LIGHT, custom_properties, in_the_dark, template
@@ -29,6 +31,7 @@ KERNELS: dict[KernelName, str] = {
     "matern52": "Matérn 5/2",
     "matern32": "Matérn 3/2",
 }
+SCRIPTS = ("model.js", "numbers.js", "play.js", "page.js")  # the last one ties all together
 MOST_LINES = 3  # noise laws in the head that have a line each; more share one
 
 
@@ -40,14 +43,15 @@ class Tab:
 
 
 def document(report: Report) -> str:
-    script = _file("page.js")
+    scripts = [_file(name) for name in SCRIPTS]
     head = element(
         "head",
         element("meta", charset="utf-8"),
-        element("meta", http_equiv="Content-Security-Policy", content=_policy(script)),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(scripts)),
         element("meta", name="viewport", content="width=device-width, initial-scale=1"),
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="generator", content=GENERATOR),
+        refresh(report.running),
         element("title", report.terms.title),
         element("style", Markup(_style())),
         element("script", Markup(AT_ONCE)),
@@ -55,11 +59,12 @@ def document(report: Report) -> str:
     tabs = _tabs(report)
     body = element(
         "body",
+        running_notice(report.running),
         _header(report),
         element("main", _tablist(tabs) if len(tabs) > 1 else None, [_panel(t, tabs) for t in tabs]),
         element("script", Markup(_themes()), type="application/json", id="themes"),
         element("script", packed_library(), type="text/plain", id="library"),
-        element("script", Markup(script)),
+        [element("script", Markup(script)) for script in scripts],
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
 
@@ -68,6 +73,7 @@ def _tabs(report: Report) -> list[Tab]:
     search = Tab("search", "Trials and model", search_tab(report))
     if report.answer is None:
         return [search]
+    play = [] if report.play is None else [Tab("play", "Try it", play_tab(report, report.play))]
     return [
         Tab("answer", "Robust optimum", answer_tab(report, report.answer)),
         *(
@@ -77,6 +83,7 @@ def _tabs(report: Report) -> list[Tab]:
         ),
         Tab("tolerances", "Tolerances", tolerances_tab(report)),
         Tab("landscape", "Landscape", landscape_tab(report)),
+        *play,
         search,
     ]
 
@@ -181,9 +188,9 @@ def _themes() -> str:
     return json.dumps(themes, separators=(",", ":"))
 
 
-def _policy(script: str) -> str:
+def _policy(scripts: list[str]) -> str:
     """The security policy: the page loads nothing, and only its own scripts run."""
-    hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (AT_ONCE, script, get_plotlyjs()))
+    hashes = " ".join(f"'sha256-{_hash(text)}'" for text in (AT_ONCE, *scripts, get_plotlyjs()))
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:"
     )

@@ -3,7 +3,7 @@
 import html
 from collections.abc import Iterable
 
-VOID = {"meta", "br", "hr", "col"}  # elements without an end tag
+VOID = {"meta", "br", "hr", "col", "input"}  # elements without an end tag
 
 
 class Markup(str):

@@ -50,10 +50,13 @@
 
   // ---- plots
 
+  const playground = document.getElementById("playground");
+  let play = null; // what can be moved, once its model is inflated
   const plots = [...document.querySelectorAll(".plot")].map((figure) => ({
     figure,
     chart: figure.querySelector(".chart"),
-    packed: figure.querySelector("script").textContent,
+    live: figure.dataset.live, // made by `play`
+    packed: figure.querySelector("script")?.textContent,
     text: null, // its data and layout, once inflated
     drawn: null, // the theme and width it is drawn for
   }));
@@ -72,7 +75,10 @@
     const theme = themeOfPlots();
     const state = `${theme === themes.dark}${printing}`;
     if (plot.drawn === state) return;
-    const { data, layout } = recoloured(JSON.parse(plot.text), theme.colors, "");
+    const made = plot.live ? play?.figure(plot.live) : JSON.parse(plot.text);
+    if (!made) return;
+    const { data, layout, told } = recoloured(made, theme.colors, "");
+    if (told) plot.chart.setAttribute("aria-label", told);
     layout.template = theme.template;
     if (touch) layout.dragmode = false; // a finger scrolls the page
     if (printing) layout.width = printed[plot.figure.classList.contains("wide") ? "wide" : "small"];
@@ -104,6 +110,18 @@
     plots.filter(visible).forEach(draw);
   }
 
+  // A plot of `play` has other data.
+  function changed(key) {
+    const plot = plots.find((each) => each.live === key);
+    plot.drawn = null;
+    if (visible(plot)) draw(plot);
+  }
+
+  function showPlay() {
+    const panel = playground?.closest("[role=tabpanel]");
+    if (play && (printing || !panel || !panel.hidden)) play.show();
+  }
+
   async function inflated(packed) {
     const bytes = Uint8Array.from(window.atob(packed), (character) => character.charCodeAt(0));
     const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
@@ -120,10 +138,17 @@
     script.textContent = await inflated(document.getElementById("library").textContent);
     document.head.append(script);
     // all of them now: printing does not wait
-    await Promise.all(plots.map(async (plot) => { plot.text = await inflated(plot.packed); }));
+    await Promise.all(plots.filter((plot) => plot.packed).map(async (plot) => { plot.text = await inflated(plot.packed); }));
+    const model = playground && JSON.parse(await inflated(playground.textContent));
     if (!window.Plotly) throw new Error("this browser does not let them run");
     plotly = window.Plotly;
+    if (model) {
+      play = mesetaPlay(model, changed);
+      root.classList.add("playing");
+    }
+    showPlay();
     redraw();
+    if (before) window.scrollTo(0, before.y);
     root.dataset.plots = "drawn";
   }
 
@@ -143,6 +168,7 @@
       each.tabIndex = selected ? 0 : -1;
       panelOf(each).hidden = !selected;
     }
+    showPlay();
     redraw();
     // a plot that was hidden while the window changed does not know its width
     if (plotly) plots.filter((plot) => visible(plot) && plot.drawn).forEach((plot) => plotly.Plots.resize(plot.chart));
@@ -165,6 +191,7 @@
       each.dataset.open = String(each.open);
       each.open = true;
     });
+    showPlay();
     redraw();
   }
 
@@ -177,8 +204,41 @@
     redraw();
   }
 
+  // ---- a study that is still running
+
+  const running = document.getElementById("running");
+  const place = `meseta-place ${window.location.pathname}`;
+
+  function rememberPlace() {
+    const tab = tabs.find((each) => each.getAttribute("aria-selected") === "true");
+    try {
+      window.sessionStorage.setItem(place, JSON.stringify({ tab: tab?.id, y: window.scrollY }));
+    } catch {
+      // then the page begins at its top
+    }
+  }
+
+  // The place before the page loaded itself anew, once.
+  function rememberedPlace() {
+    try {
+      const found = JSON.parse(window.sessionStorage.getItem(place));
+      window.sessionStorage.removeItem(place);
+      return found;
+    } catch {
+      return null;
+    }
+  }
+
+  function loadAnew() {
+    const panel = playground?.closest("[role=tabpanel]");
+    if (printing || (panel && !panel.hidden)) return; // somebody tries something
+    rememberPlace();
+    window.location.reload();
+  }
+
   // ---- start
 
+  const before = rememberedPlace();
   tabs.forEach((tab, index) => {
     tab.addEventListener("click", () => open(tab));
     tab.addEventListener("keydown", (event) => {
@@ -191,7 +251,7 @@
   });
   if (tablist) {
     tablist.hidden = false;
-    open(tabs[0]);
+    open(tabs.find((each) => each.id === before?.tab) ?? tabs[0]);
   }
   themeButton.hidden = false;
   themeButton.addEventListener("click", () => {
@@ -210,5 +270,7 @@
     const notice = document.getElementById("without-plots");
     notice.textContent = `The plots cannot be shown: ${error.message}. All tables and texts are below.`;
     notice.hidden = false;
+  }).finally(() => {
+    if (running) window.setInterval(loadAnew, 1000 * Number(running.dataset.again));
   });
 })();

@@ -11,6 +11,8 @@ from meseta.report.views.landscape import Landscape, landscape
 from meseta.report.views.noise_in_words import noise_in_words
 from meseta.report.views.origin import Origin
 from meseta.report.views.outcomes import OutcomesOfBoth, outcomes
+from meseta.report.views.playground import Playground, playground
+from meseta.report.views.running import Running
 from meseta.report.views.search import Search, search
 from meseta.report.views.subject import Subject
 from meseta.report.views.tolerances import Tolerances, tolerances
@@ -37,6 +39,8 @@ class Report:
     search: Search
     capability: CapabilityOfBoth | None = None  # None also without a specification
     origin: Origin | None = None  # None: nobody has stamped it
+    play: Playground | str | None = None  # for the page alone; a text: why there is none
+    running: Running | None = None  # None: the study is not running
 
 
 def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
@@ -63,6 +67,7 @@ def report(subject: Subject | Optimizer, terms: Terms | None = None) -> Report:
         landscape=landscape(subject) if values else None,
         search=search(subject),
         capability=capability(subject, terms) if values else None,
+        play=playground(subject) if values else None,
     )
 
 

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from meseta.study.database import PATIENCE
 from meseta.study.ledger import Ledger, StorageError
@@ -14,6 +14,9 @@ from meseta.study.terminal import OURS, say
 from meseta.study.workers.command import described
 from meseta.study.workers.tail import Tail
 from meseta.study.workers.watch import watched
+
+if TYPE_CHECKING:
+    from meseta.study.live import LiveReport
 
 POLL = 0.5  # seconds
 MOMENT = 1.5  # seconds for workers to end that were interrupted with us
@@ -27,7 +30,13 @@ class _Worker(NamedTuple):
 
 
 def run_team(
-    ledger: Ledger, command: Sequence[str], workers: int, trials: int | None, *, quiet: bool
+    ledger: Ledger,
+    command: Sequence[str],
+    workers: int,
+    trials: int | None,
+    *,
+    quiet: bool,
+    live: "LiveReport | None" = None,
 ) -> list[str]:
     """Start the workers and wait for all; returns the last words of workers that failed.
 
@@ -38,7 +47,7 @@ def run_team(
     team = [_started([*command, "--worker", str(os.getpid())], share) for share in shares]
     ledger.database.patience = PATIENCE
     try:
-        with watched(ledger, quiet=quiet) as watch:
+        with watched(ledger, quiet=quiet, live=live) as watch:
             try:
                 while any(worker.process.poll() is None for worker in team):
                     watch(progress(ledger.trials, ledger.file.budget))
