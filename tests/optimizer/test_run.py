@@ -215,7 +215,9 @@ def test_the_bar_shows_the_best_mean_and_can_be_silenced(capsys):
 
 def test_a_result_shows_the_robust_optimum_beside_the_nominal_one():
     result = quietly(sin_linear, {"x": (0, 1)}, budget=3)
-    title, header, x, robust, nominal, test, *beyond, remark = repr(result).splitlines()
+    title, header, x, robust, nominal, *notes = repr(result).splitlines()
+    intervals, test, *beyond, remark = notes
+    assert intervals == "(± is half the width of a 95 % interval.)"
     assert len(beyond) == (result.beyond >= 0.2)
     assert test.startswith("(The robust optimum was ")
     assert remark == "(The nominal optimum ignores the noise. It was not the target of the search.)"
@@ -223,7 +225,10 @@ def test_a_result_shows_the_robust_optimum_beside_the_nominal_one():
     assert header.split() == ["robust", "optimum", "nominal", "optimum"]
     values = (result.params["x"], result.nominal.params["x"])
     assert x.split() == ["x", *(f"{value:.5g}" for value in values)]
-    assert f"{result.mean:.5g} ± {result.std:.2g}" in robust
+    assert f"{result.mean:.5g} ± {1.959964 * result.std:.2g}" in robust
+    shown = result._repr_html_()
+    assert f"<td>{result.mean:.5g} ± {1.959964 * result.std:.2g}</td>" in shown
+    assert all(f"<div>{note}</div>" in shown for note in notes)
     assert f"{result.nominal.nominal_mean:.5g}" in nominal
 
 

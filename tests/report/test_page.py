@@ -15,6 +15,7 @@ import pytest
 import views_made_up as made_up
 from meseta.report import page
 from meseta.report.page import numbers
+from meseta.report.page.axes import reach
 from meseta.report.page.chart import plot
 from meseta.report.page.labels import label
 from meseta.report.page.markup import Markup, element
@@ -258,6 +259,61 @@ def test_limits_of_the_value_are_said(pages):
     assert "97.1 %\n95 %: 95.3 % to 98.4 %" in text
     assert "97.1 % of the values meet the specification (at least 0 and at most 2.5)" in text
     assert "small values are better" in text
+
+
+def test_capability_is_a_tab_of_studies_with_limits(pages):
+    text = seen(pages["minimised"]).replace(NBSP, " ")
+    for shown in (
+        *("29 000 ppm (16 000 to 47 000)", "28 000 below, 1 000 above"),
+        *("1.21 (0.97 to 1.57)", "∞ (∞ to ∞)", "go by Ppk", "1.33 that is commonly asked for"),
+        *("Worst case", "Root sum square", "99.73 % of the values", "Defects by setting"),
+    ):
+        assert shown in text
+    assert 'id="tab-capability"' not in pages["one"]
+
+
+def test_a_page_says_when_and_of_what_it_was_written(tmp_path):
+    report = made_up.one_parameter()
+    assert "Written" not in seen(page.html(report))
+    file = page.write(report, tmp_path / "report.html", file="press.toml")
+    text = seen(file.read_text(encoding="utf-8"))
+    assert re.search(
+        r"Written\n\d{4}-\d\d-\d\d \d\d:\d\d [+-]\d{4}\nStudy file\npress.toml\n", text
+    )
+    assert re.search(r"Meseta\n\d+\.\d+", text)
+
+
+def test_an_axis_is_not_flattened_by_a_few_far_values():
+    curve = [math.sin(i / 10) for i in range(100)]
+    low, high = reach(curve, [0.5, -0.9, 1e6, -3e5])
+    assert -1.2 < low < -0.95
+    assert 0.95 < high < 1.2
+    low, high = reach([*curve, 1e9], [3.0])
+    assert low > -1.5
+    assert 3.0 < high < 6.0
+    assert reach([], []) == (0.0, 1.0)
+    low, high = reach([2.0, 2.0])
+    assert low < 2.0 < high
+
+
+def test_maps_say_what_they_show_and_which_end_is_good(pages):
+    for name, end in (("two", "large is good"), ("minimised", "small is good")):
+        titles = [
+            each["layout"]["title"]["text"]
+            for each in plotted(pages[name])
+            if "title" in each["layout"]
+        ]
+        assert any(title.startswith("Robust value (g): ") for title in titles), name
+        assert all(title.endswith(end) for title in titles)
+
+
+def test_evaluations_beyond_a_plot_are_counted():
+    report = made_up.one_parameter()
+    (one,) = report.landscape.slices
+    far = replace(one.data[0], y=1e7, value=1e7)
+    odd = replace(one, data=(far, *one.data[1:]))
+    text = seen(page.html(replace(report, landscape=replace(report.landscape, slices=(odd,)))))
+    assert "1 evaluation lies beyond the plot" in text
 
 
 def test_every_trial_is_a_row_and_many_of_them_are_folded(pages):

@@ -12,14 +12,17 @@ import numpy as np
 from meseta.optimizer.record import Recommendation, Trial
 from meseta.report.views.answer import Answer
 from meseta.report.views.axis import Axis
+from meseta.report.views.capability import Capability, CapabilityOfBoth
 from meseta.report.views.deviations import Deviation
 from meseta.report.views.estimate import Estimate, SampledEstimate
 from meseta.report.views.health import Finding
 from meseta.report.views.landscape import Landscape, Map, Mark, PlottedTrial, Slice
 from meseta.report.views.next_point import NextPoint
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
+from meseta.report.views.profiles import Profile
 from meseta.report.views.report import Report
 from meseta.report.views.search import LeaveOneOut, Progress, Search
+from meseta.report.views.stack_up import Spread, StackUp
 from meseta.report.views.tolerances import FACTORS, Tolerance, Tolerances
 from meseta.report.views.wording import Terms
 
@@ -209,6 +212,7 @@ def report(
         tolerances=_tolerances(made, robust, sign, text),
         landscape=_landscape(made, evaluations, sign),
         search=_search(made, robust, evaluations, sign, text),
+        capability=_capability(made, terms),
     )
 
 
@@ -290,6 +294,42 @@ def _outcomes(sign, has_spec):
         (float(1 - shares[0].sum()), float(1 - shares[1].sum())),
         *((tuple((0.8 * row).tolist()), tuple((1.2 * row).tolist())) for row in shares),
     )
+
+
+def _capability(made, terms):
+    goal = terms.goal
+    if goal is None:
+        return None
+
+    def of(value):
+        return SampledEstimate(value, 0.8 * value, 1.3 * value)
+
+    low, high = math.isfinite(goal.low), math.isfinite(goal.high)
+    cp = of(1.21) if low and high else None
+    one = Capability(
+        name="robust optimum",
+        inside=SampledEstimate(0.971, 0.953, 0.984),
+        outside=SampledEstimate(0.029, 0.016, 0.047),
+        below=0.028 if low else None,
+        above=0.001 if high else None,
+        mean=of(1.838),
+        std=of(0.08),
+        cp=cp,
+        cpk=of(0.9),
+        ppk=of(math.inf),
+        cpm=cp,
+        normal=False,
+    )
+    profiles = []
+    for each in made:
+        shares = tuple(1e-9 + 0.9 * abs(u - 0.6) ** 3 for u in _fractions(each.axis))
+        profiles.append(
+            Profile(each.axis, shares, tuple(s / 2 for s in shares), tuple(1.1 * s for s in shares))
+        )
+    spread = Spread(1.2, 2.4, False)
+    paper = StackUp(spread, replace(spread, meets=True), spread, (made[0].name,))
+    other = replace(one, name="nominal optimum", normal=True)
+    return CapabilityOfBoth(goal, None, one, other, paper, tuple(profiles))
 
 
 def _tolerances(made, robust, sign, text):

@@ -10,6 +10,7 @@ from meseta.report.views.report import Report
 from meseta.report.views.wording import Terms
 from meseta.space.parameter import Value
 
+BEYOND = 2.0  # heights of the curves that an axis may go beyond them
 RARE = 0.02  # share of the values of a curve at each end that may be cut off
 
 
@@ -48,8 +49,8 @@ def layout_of(axis: Axis, terms: Terms, points: Iterable[Value] = ()) -> dict[st
 def reach(core: Sequence[float], others: Sequence[float] = ()) -> tuple[float, float]:
     """The ends of an axis of values that a few far ones do not flatten.
 
-    It holds nearly all of `core`, such as curves, and goes up to its height beyond on either side,
-    where something is drawn there; of `others`, such as points, up to half of it.
+    It holds nearly all of `core`, such as curves, and goes up to twice its height beyond on either
+    side, where more of them or `others`, such as points, are there.
     """
     ranked = sorted(value for value in core if math.isfinite(value))
     if not ranked:
@@ -57,11 +58,9 @@ def reach(core: Sequence[float], others: Sequence[float] = ()) -> tuple[float, f
     rare = int(RARE * (len(ranked) - 1))
     low, high = ranked[rare], ranked[len(ranked) - 1 - rare]
     height = high - low or abs(high) or 1.0
-    near = [v for v in others if low - height / 2 <= v <= high + height / 2]
-    ends = (
-        max(low - height, min([ranked[0], *near])),
-        min(high + height, max([ranked[-1], *near])),
-    )
+    lowest, highest = low - BEYOND * height, high + BEYOND * height
+    near = [v for v in others if lowest <= v <= highest]
+    ends = max(lowest, min([ranked[0], *near])), min(highest, max([ranked[-1], *near]))
     room = 0.05 * (ends[1] - ends[0] or height)
     return ends[0] - room, ends[1] + room
 

@@ -13,7 +13,7 @@ from meseta.report.page.numbers import (
     number,
     percent,
     percent_with_interval,
-    plain,
+    ppm,
     ppm_with_interval,
     with_interval,
 )
@@ -108,7 +108,7 @@ def _sides(one: Capability) -> Markup | None:
     """How the defects are shared between both limits."""
     if one.below is None or one.above is None:
         return None
-    return remark(f"{plain(1e6 * one.below, 3)} below, {plain(1e6 * one.above, 3)} above")
+    return remark(f"{ppm(one.below)} below, {ppm(one.above)} above")
 
 
 def _index(estimate: SampledEstimate | None) -> Child:

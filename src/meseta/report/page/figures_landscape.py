@@ -119,8 +119,19 @@ def _map_figure(
         x, y = shown(map_.x, [mark.x])[0], shown(map_.y, [mark.y])[0]
         add_mark(figure, x, y, name, look, hover)
     figure.update_layout(
-        height=450,
-        title={"text": of, "font": {"size": 13}, "x": 0, "xanchor": "left", "xref": "paper"},
+        height=470,
+        title={
+            "text": of,
+            "font": {"size": 13},
+            "x": 0,
+            "xanchor": "left",
+            "xref": "paper",
+            "y": 1,
+            "yanchor": "top",
+            "yref": "container",
+            "pad": {"t": 8},
+        },
+        margin={"t": 96},
         hoverdistance=8,  # pixels: farther from a point, the hover text is that of the surface
         xaxis=layout_of(map_.x, terms, [map_.robust.x, *(each.x for each in map_.data)]),
         yaxis=layout_of(map_.y, terms, [map_.robust.y, *(each.y for each in map_.data)]),

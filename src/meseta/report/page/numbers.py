@@ -87,12 +87,13 @@ def percent_with_interval(drawn: SampledEstimate) -> str:
 
 def ppm_with_interval(share: SampledEstimate) -> str:
     """A small share in parts per million: 63 ppm (12 to 210)."""
-    value, low, high = (_ppm(1e6 * each) for each in (share.value, share.low, share.high))
+    value, low, high = (ppm(each) for each in (share.value, share.low, share.high))
     return f"{value}{SPACE}ppm ({low} to {high})"
 
 
-def _ppm(value: float) -> str:
-    """Two digits, and thousands apart."""
+def ppm(share: float) -> str:
+    """A share in parts per million: two digits, and thousands apart."""
+    value = 1e6 * share
     return plain(value, 2) if value < 100 else f"{float(f'{value:.1e}'):,.0f}".replace(",", SPACE)
 
 
