@@ -1,6 +1,8 @@
 """What the page computes by itself, in Python: against the model it was made from."""
 
+import math
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -60,6 +62,16 @@ def test_the_start_is_the_robust_optimum_of_the_first_tab(name):
     assert found.robust.mean == pytest.approx(best.mean, abs=10 * close * spread)
     assert found.nominal.mean == pytest.approx(best.nominal_mean, abs=10 * close * spread)
     assert found.robust.std == pytest.approx(best.std, abs=20 * close * spread)
+
+
+def test_with_too_many_values_there_are_no_intervals():
+    _, ground = made("auto")
+    many = replace(ground, parts=tuple(replace(part, noise=()) for part in ground.parts))
+    row = row_of(ground, [0.3, 0.7])
+    few, found = (played(each, row, [1.0, 0.5]) for each in (ground, many))
+    assert found.robust.mean == few.robust.mean
+    assert math.isnan(found.robust.std)
+    assert found.values == few.values
 
 
 def test_what_cannot_be_moved_says_why():

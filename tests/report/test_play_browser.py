@@ -1,7 +1,9 @@
 """What the page computes by itself, in a real browser: against Python, and as people use it."""
 
+import math
 import random
 import re
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -78,6 +80,19 @@ def test_the_page_computes_what_python_does(bare, name):
         assert 0 <= low <= high <= 1 + 1e-9
         if not ground.noise.together:  # a map has fewer draws of these
             assert page["mean"] == pytest.approx(python.robust.mean, abs=close)
+
+
+def test_with_too_many_values_the_page_has_means_alone(bare):
+    _, ground = made("auto")
+    many = replace(ground, parts=tuple(replace(part, noise=()) for part in ground.parts))
+    case = ([0.3, 0.7], [1.0, 0.5])
+    few, found = (
+        bare.evaluate(FIGURES, [plain(each, Terms()), [case]])[0] for each in (ground, many)
+    )
+    assert found["g"]["mean"] == few["g"]["mean"]
+    assert math.isnan(found["g"]["std"])
+    assert found["some"] is None
+    assert found["values"] == few["values"]
 
 
 def test_widths_in_units_of_the_parameters(bare):

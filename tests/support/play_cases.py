@@ -11,6 +11,7 @@ from meseta.report.views.playground import playground
 from meseta.report.views.subject import Subject
 
 BOX = {"x": (0.0, 1.0), "y": (0.0, 2.0)}
+CLOUD = np.random.default_rng(5).multivariate_normal([0, 0], [[0.02, 0.01], [0.01, 0.03]], 60)
 CORRELATED = [[0.01, 0.006], [0.006, 0.02]]
 
 
@@ -61,6 +62,11 @@ EXACT = {
         {"kind": Categorical(["a", "bb", "cccc"]), "x": (0.0, 1.0)},
         {"kind": meseta.Substitution(0.2), "x": Normal(0.1)},
     ),
+    "mistaken": lambda: told(
+        {"kind": Categorical(["a", "bb"]), "x": (0.0, 1.0)},
+        {"kind": meseta.Substitution([[0.4, 0.6], [0.1, 0.9]])},
+        kernel="matern52",
+    ),
     "two kinds": lambda: told(
         {"kind": Categorical(["a", "bb"]), "x": (0.0, 1.0)}, {"x": Normal(0.1)}, kernel="auto"
     ),
@@ -86,6 +92,19 @@ SMOOTH = {
         {"x": (0.0, 1.0), "season": Categorical(["a", "bb", "cccc"])},
         {"x": Uniform(0.1), "season": Environment({"a": 0.5, "bb": 0.3, "cccc": 0.2})},
     ),
+    "others": lambda: told(
+        {**BOX, "n": Int(1, 100, log=True)},
+        {
+            "x": meseta.Laplace(0.1),
+            "y": meseta.Mixture([Normal(0.1), Uniform(0.3)]),
+            "n": meseta.Triangular(0.5),
+        },
+    ),
+    "beyond": lambda: told(
+        {"x": Float(0.0, 1.0, evaluate=(-0.5, 1.5)), "y": (0.0, 2.0)},
+        {"x": meseta.TruncatedNormal(0.2, low=-0.3, high=0.3)},
+        f=lambda p: math.sin(3 * p["x"]) - p["y"],
+    ),
     "measured": lambda: told(
         BOX, {"x": meseta.Empirical(np.linspace(-0.2, 0.3, 21)), "y": Normal(0.1)}
     ),
@@ -99,6 +118,10 @@ COARSE = {
     "shared": lambda: told(
         BOX, {"x": Normal(0.05), ("x", "y"): meseta.Shared(Uniform(0.2), (1.0, -1.0))}
     ),
+    "atoms": lambda: told(
+        BOX, {"x": meseta.Discrete([-0.2, 0.1], [0.3, 0.7]), "y": Normal(0.3)}, edge="clip"
+    ),
+    "cloud": lambda: told(BOX, {("x", "y"): meseta.Empirical(CLOUD)}),
     "unseen": lambda: told(BOX, {"x": Normal(0.1)}, executed="unseen", num=14),
 }
 ALL = {**EXACT, **SMOOTH, **COARSE}

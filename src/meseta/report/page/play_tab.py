@@ -216,8 +216,8 @@ def _remarks(ground: Playground) -> Markup | None:
     lines = []
     if not ground.parts[0].noise:
         lines.append(
-            f"There are {len(ground.data.counts)} values, too many for the page to compute "
-            "intervals by itself. The figures here have none."
+            f"With {len(ground.data.counts)} values, intervals take too long for the page to "
+            "compute by itself. The figures here have none."
         )
     if ground.averaged:
         lines.append(

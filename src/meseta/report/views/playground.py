@@ -12,7 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.joint import JointPosterior
-from meseta.noise import Independent, NoiseLaw, Normal
+from meseta.noise import Empirical, Independent, NoiseLaw, Normal
 from meseta.noise.draws import draw, quantile
 from meseta.noise.joint import own_and_shared
 from meseta.noise.law import OneDimensional
@@ -32,7 +32,7 @@ FAR = 3.0  # widths of the range: noise farther out needs no panels of its own
 PIECES = 32  # panels of a law, at most, besides those that its density asks for
 MOST_NODES, STRATA = 640, 512  # nodes of a law; equally likely ones, where it has more or an edge
 TABULATED = 1025  # places in the table of a width that is a function of the design
-MOST_VALUES, MOST_POINTS = 1000, 4000  # that the page can factorise at once
+MOST_VALUES, MOST_POINTS = 1000, 2000  # that the page can factorise at once
 
 Rows = tuple[tuple[float, ...], ...]
 Row = tuple[float, ...]
@@ -233,7 +233,7 @@ def _noise(subject: Subject, law: NoiseLaw) -> Noise | None:
         return None
     draws = draw(law, d, DRAWS, subject.generator(11))
     together = [
-        Together(tuple(dims), _rounded_rows(drawn))
+        Together(tuple(dims), _rounded_rows(_all_alike(part, drawn, subject.generator(12))))
         for dims, part, drawn in draws.shared
         if not isinstance(part, Substituted)
     ]
@@ -244,6 +244,15 @@ def _noise(subject: Subject, law: NoiseLaw) -> Noise | None:
     ]
     own = _rounded_rows(draws.own)
     return Noise(found, own, tuple(together), tuple(confused))
+
+
+def _all_alike(law: NoiseLaw, drawn: Tensor, generator: torch.Generator) -> Float[Tensor, "m k"]:
+    """Draws of a law; of measured deviations each as often as any other, as far as that goes."""
+    if not isinstance(law, Empirical):
+        return drawn
+    measured = torch.tensor(law.samples, dtype=torch.double).view(len(law.samples), -1)
+    order = torch.randperm(len(measured), generator=generator)
+    return measured[order[torch.arange(len(drawn)) % len(measured)]]
 
 
 def _column(marginal: NoiseLaw, lengthscale: float) -> Column | None:
