@@ -82,12 +82,12 @@ class Allocation:
                 f"  {name}: width {each.width:.{DIGITS}g}, cost {each.cost:.{DIGITS}g} "
                 f"(today: {each.today:.{DIGITS}g}, {cost})"
             )
-        lines.append(f"design: {_in_a_line(self.params)}")
+        lines.append(f"design: {in_a_line(self.params)}")
         lines += [f"  {name}: {kept}" for name, kept in self.kept.items()]
-        lines.append(f"today: {_in_a_line(self.today)}")
+        lines.append(f"today: {in_a_line(self.today)}")
         lines += [f"  {name}: {kept}" for name, kept in self.today_kept.items()]
         if self.experiment is not None:
-            lines.append(f"an experiment that would tell most: {_in_a_line(self.experiment)}")
+            lines.append(f"an experiment that would tell most: {in_a_line(self.experiment)}")
         return "\n".join(lines)
 
     @property
@@ -110,7 +110,7 @@ class Allocation:
         )
 
 
-def _in_a_line(params: Design) -> str:
+def in_a_line(params: Design) -> str:
     return ", ".join(
         f"{name} = {f'{value:.{DIGITS}g}' if isinstance(value, float) else shown(value)}"
         for name, value in params.items()

@@ -84,6 +84,7 @@ from meseta.optimizer.settings import (
     read_settings,
 )
 from meseta.optimizer.suggest import SuggestInfo, repeated, stream_of, suggest
+from meseta.optimizer.window import Window, window
 from meseta.space.environments import Environments
 from meseta.space.initial import read_initial, spread_points
 from meseta.space.named_noise import (
@@ -608,6 +609,23 @@ class Optimizer:
         """
         prices = read_prices(costs, widths, self.space.names)
         return allocation(self, goal, prices, confidence)
+
+    def window(
+        self,
+        goal: Constraint | None = None,
+        *,
+        params: Params | None = None,
+        confidence: float = SURE,
+    ) -> Window:
+        """The largest box of settings around a design in which the goal is met everywhere.
+
+        Args:
+            goal: Which values are good, and how often they must be in use: AtLeast(0.8, 0.99),
+                AtMost, Between; None: the constraints alone.
+            params: The design; None: the recommended one.
+            confidence: How sure it must be of each design in the box that it meets the goal.
+        """
+        return window(self, goal, params, confidence)
 
     def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
         """What a design becomes in use, n times: to evaluate it as it will be.

@@ -121,6 +121,16 @@ def cheapest(search: Search, tolerances: Sequence[Tolerance], confidence: float 
     return _with_grades(search, tolerances, ranges, confidence)
 
 
+def wide_as_may_be(search: Search, tolerance: Tolerance, confidence: float | None) -> float | None:
+    """How many times as wide as today one may be with the best design for that.
+
+    None: nothing is found that meets all goals. Margins are to first order.
+    """
+    ranges = {tolerance.name: tolerance.ends()}
+    found = _solved(search, [tolerance], ranges, confidence, bound=True)
+    return found.factors[tolerance.name] if found.meets else None
+
+
 def _with_grades(
     search: Search, tolerances: Sequence[Tolerance], ranges: Ranges, confidence: float | None
 ) -> Answer:
