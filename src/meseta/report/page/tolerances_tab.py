@@ -10,6 +10,7 @@ from meseta.report.page.figures_tolerances import (
     kept_figure,
     movement_figure,
 )
+from meseta.report.page.goal_section import goal_section
 from meseta.report.page.html_table import remark, table
 from meseta.report.page.markup import Markup, element, together
 from meseta.report.page.numbers import (
@@ -31,6 +32,7 @@ def tolerances_tab(report: Report) -> Markup:
         return element("p", "No parameter has noise, so no tolerance matters.")
     return together(
         _halving(tolerances, terms),
+        None if tolerances.goal is None else goal_section(tolerances.goal, terms),
         _values(tolerances.each, terms),
         _movement(report, tolerances.each),
     )

@@ -14,6 +14,7 @@ from meseta.noise.widened import widened
 from meseta.optimizer.recommend import robust_optimum
 from meseta.optimizer.record import Recommendation
 from meseta.report.views.estimate import Estimate, SampledEstimate
+from meseta.report.views.goal import OfGoal, of_goal
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
 from meseta.report.views.outcomes import DRAWS
 from meseta.report.views.shares import Shares, shares
@@ -52,10 +53,14 @@ class Tolerances:
 
     each: tuple[Tolerance, ...]
     joint: tuple[str, ...]  # remarks on noise that parameters share
+    goal: OfGoal | None = None  # None: there is none, or too little is known of it
 
 
-def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
-    """A tolerance for each parameter that has noise, environments too; None: no parameter has."""
+def tolerances(subject: Subject, terms: Terms, *, window: bool = True) -> Tolerances | None:
+    """A tolerance for each parameter that has noise, environments too; None: no parameter has.
+
+    The operating window takes longest, and may be left out.
+    """
     z = subject.perturbed(subject.x_robust, DRAWS, stream=3)
     moved = [name for name in subject.parameters if _moves(subject, name, z)]
     if not moved:
@@ -67,7 +72,9 @@ def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
     today, of_each = _today(subject), shares(subject, moved)
     each = [_tolerance(subject, terms, name, factors, today, of_each[name]) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
-    return Tolerances(tuple(each), _remarks(subject, moved))
+    return Tolerances(
+        tuple(each), _remarks(subject, moved), of_goal(subject, terms, moved, window=window)
+    )
 
 
 class _Today(NamedTuple):
