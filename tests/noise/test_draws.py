@@ -29,6 +29,7 @@ from meseta import (
 )
 from meseta.noise.draws import draw, draw_extremes, quantile
 from meseta.noise.perturbed import perturbed
+from meseta.noise.widened import widened
 from meseta.optimizer.fitted import in_cube
 
 laws = {
@@ -164,3 +165,39 @@ def test_draws_of_a_tail_have_its_probability(law, tail, d):
 def test_plain_draws_all_count_alike():
     drawn = draw(meseta.Normal(0.3).in_dimension(3), 3, 64, torch.Generator().manual_seed(1))
     assert (drawn.counts == 1).all()
+
+
+@pytest.mark.parametrize("factor", [0.3, 2.5])
+@pytest.mark.parametrize(
+    ("law", "other"),
+    [
+        *((law, "none") for law in laws),
+        *(("normal", other) for other in others if other not in ("none", "choice")),
+    ],
+)
+def test_wider_draws_are_those_of_the_wider_law(law, other, factor):
+    """Column by column, by their moments; and their slope by the factor is that of differences."""
+    optimizer = made(law, other, "allow")
+    generator = torch.Generator().manual_seed(0)
+    inside = in_cube(optimizer.law, optimizer.space)
+    x = torch.full((1, 2), 0.5, dtype=torch.double)
+    for column in (0, 1):
+        factors = torch.ones_like(x)
+        factors[0, column] = factor
+        places = draw(inside, 2, 2**13, generator)(x, factors)
+        again = in_cube(widened(optimizer.law, column, factor), optimizer.space)
+        z = draw(again, 2, 2**13, generator)(x).z[0]
+        scale = z.std(0).clamp_min(1e-12)
+        off = ((places.z[0].mean(0) - z.mean(0)) / scale).abs().max()
+        assert float(off) < 0.05
+        torch.testing.assert_close(places.z[0].std(0), z.std(0), rtol=0.05, atol=1e-12)
+
+    def mean(by):
+        drawn = draw(inside, 2, 64, torch.Generator().manual_seed(1))
+        return drawn(x, by.expand(1, 2)).z.sin().mean()
+
+    by = torch.tensor(factor, dtype=torch.double, requires_grad=True)
+    (slope,) = torch.autograd.grad(mean(by), by)
+    with torch.no_grad():
+        expected = (mean(by + 1e-6) - mean(by - 1e-6)) / 2e-6
+    assert float(slope) == pytest.approx(float(expected), rel=1e-4, abs=1e-8)

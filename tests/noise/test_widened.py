@@ -112,13 +112,30 @@ def test_choices_are_confused_more_often_but_never_more_than_always():
     assert float(share) == pytest.approx(0.7, abs=0.01)
 
 
-def test_environments_are_drawn_as_they_are_and_have_no_tolerance():
-    law = read_noise({"d": meseta.Environment(meseta.Uniform(0.25, mean=0.5))}, SPACE)
-    z = drawn(law) + X
-    assert float(z[:, 5].min()) >= 0.25
-    assert float(z[:, 5].std()) == pytest.approx(0.25 / 3**0.5, rel=0.02)
-    with pytest.raises(ValueError, match="environment variable has no tolerance"):
-        widened(law, 5, 0.5)
+@pytest.mark.parametrize(
+    "own",
+    [
+        meseta.Uniform(0.25, mean=0.5),
+        meseta.Normal(0.1, mean=0.4),
+        meseta.Triangular(low=0.2, high=0.9, mode=0.3),
+        meseta.Discrete([0.1, 0.7], weights=[1, 3]),
+    ],
+    ids=str,
+)
+def test_environments_vary_more_or_less_around_their_mean(own):
+    law = read_noise({"d": meseta.Environment(own)}, SPACE)
+    before = (drawn(law) + X)[:, 5]
+    assert float(before.std()) == pytest.approx(float(own.covariance_matrix) ** 0.5, rel=0.02)
+    for factor in (0.0, 0.5, 2.0):
+        other = widened(law, 5, factor)
+        after = (drawn(other) + X)[:, 5]
+        assert float(after.mean()) == pytest.approx(float(own.mean), abs=0.005 * (1 + factor))
+        std = float(own.covariance_matrix) ** 0.5
+        assert float(after.std()) == pytest.approx(factor * std, rel=0.02, abs=1e-12)
+        omega = torch.tensor([[0.7], [3.0]], dtype=torch.double)
+        inner = other.marginals[5].law
+        exact = torch.polar(torch.ones(2, NUM).double(), omega * after).mean(-1)
+        torch.testing.assert_close(inner.characteristic(omega), exact, rtol=0, atol=0.03)
 
 
 def test_widths_that_depend_on_x_are_still_values():

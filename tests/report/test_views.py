@@ -153,7 +153,8 @@ def test_tolerances_start_at_the_nominal_optimum_and_pass_through_today(subject)
         each.best[each.factors.index(0.5)].mean - each.best[today].mean
     )
     assert each.halving.mean > 0
-    assert each.share.value == pytest.approx(1.0)
+    assert each.alone.value == pytest.approx(1.0, abs=0.03)
+    assert each.total.value == pytest.approx(1.0, abs=0.03)
     for best, kept in zip(each.best, each.kept, strict=True):
         assert best.mean >= kept - 1e-6
     # by differences of the mean of f
@@ -172,7 +173,8 @@ def test_tolerances_share_the_variance_of_a_linear_function():
     parts = {"x": (3 * 0.08) ** 2, "y": 0.1**2 / 3}
     for name, part in parts.items():
         expected = part / sum(parts.values())
-        assert each[name].share.value == pytest.approx(expected, abs=0.03)
+        assert each[name].alone.value == pytest.approx(expected, abs=0.03)
+        assert each[name].total.value == pytest.approx(expected, abs=0.03)
         # halving the noise of a linear function, inside the box, changes nothing but its ends
         assert each[name].slope == pytest.approx(3.0 if name == "x" else -1.0, rel=0.02)
 
@@ -311,7 +313,9 @@ def test_choices_and_environments():
     made = report(told(f, 10, noise, space=space), Terms(units={"heat": "K"}))
     assert set(made.answer.robust.params) == {"x", "kind", "passes"}
     each = {t.name: t for t in made.tolerances.each}
-    assert set(each) == {"x", "kind"}
+    assert {name for name, t in each.items() if t.environment} == {"heat"}
+    assert set(each) == {"x", "kind", "heat"}
+    assert each["heat"].best[0].mean == pytest.approx(each["heat"].best[-1].mean, abs=0.02)
     assert each["kind"].law == "another choice with probability 0.1"
     assert each["kind"].std is None
     assert each["kind"].slope is None

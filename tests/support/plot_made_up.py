@@ -155,7 +155,8 @@ def tolerances_of(names):
                 kept=tuple(15.0 for _ in FACTORS),
                 halving=Estimate(math.exp(-i), 0.12 + 0.05 * (i % 3)),
                 slope=0.1,
-                share=with_interval(math.exp(-i) / 2, 0.05),
+                alone=with_interval(math.exp(-i) / 2, 0.05),
+                total=with_interval(math.exp(-i) / 2, 0.05),
             )
             for i, name in enumerate(names)
         ),

@@ -350,6 +350,7 @@ def _tolerances(made, robust, sign, text):
                 Estimate(0.65 * drop, 0.012),
                 None if choices else -0.0213 / (i + 1),
                 SampledEstimate(0.6 / (i + 1), 0.5 / (i + 1), 0.68 / (i + 1)),
+                SampledEstimate(0.7 / (i + 1), 0.6 / (i + 1), 0.78 / (i + 1)),
             )
         )
     return Tolerances(tuple(each), (f"All share one shift: {text}",))

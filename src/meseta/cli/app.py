@@ -11,6 +11,7 @@ import meseta
 from meseta.cli import confirm as cli_confirm
 from meseta.cli import noise as cli_noise
 from meseta.cli import study as cli_study
+from meseta.cli import tolerances as cli_tolerances
 from meseta.cli.endings import FAILURE, failures, stop, termination_as_interrupt, wrong_use
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ bench = typer.Typer(
 )
 cli_study.add_to(app)
 cli_confirm.add_to(app)
+cli_tolerances.add_to(app)
 cli_noise.add_to(app)
 app.add_typer(bench, name="bench")
 

@@ -42,24 +42,30 @@ class Limited:
     margin: Margin
     draws: Draws
 
-    def moments(self, x: Float[Tensor, "b d"]) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
-        """Mean and variance."""
-        means, tilted = self.tilted(x)
+    def moments(
+        self, x: Float[Tensor, "b d"], factors: Float[Tensor, "b d"] | None = None
+    ) -> tuple[Float[Tensor, " b"], Float[Tensor, " b"]]:
+        """Mean and variance; with `factors` by noise that is so many times as wide."""
+        means, tilted = self.tilted(x, factors)
         return means, variance_of_sum(self.posterior, tilted.z, tilted.w)
 
     def with_fewer(self, num: int) -> "Limited":
         """With some of the draws, for a quick look."""
         return replace(self, draws=self.draws.portion(0, num))
 
-    def tilted(self, x: Float[Tensor, "b d"]) -> tuple[Float[Tensor, " b"], Tilted]:
+    def tilted(
+        self, x: Float[Tensor, "b d"], factors: Float[Tensor, "b d"] | None = None
+    ) -> tuple[Float[Tensor, " b"], Tilted]:
         """Its mean, and what moves it."""
-        each = [self._next(part) for part in x.split(max(1, POINTS // len(self.draws.own)))]
+        num = max(1, POINTS // len(self.draws.own))
+        wider = [None] * len(x) if factors is None else factors.split(num)
+        each = [self._next(part, by) for part, by in zip(x.split(num), wider, strict=False)]
         rho, z, w = (torch.cat(column) for column in zip(*each, strict=True))
         return rho, Tilted(x, z, w, with_g=False)
 
-    def _next(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _next(self, x: Tensor, factors: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The margin of the mean of f, and places and weights next to the quantile."""
-        places = self.draws(x)
+        places = self.draws(x, factors)
         values = self.posterior.mean_f(places.z.flatten(0, 1)).view(places.z.shape[:2])
         with torch.enable_grad():
             at = values.detach().requires_grad_()

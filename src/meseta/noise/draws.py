@@ -48,14 +48,24 @@ class Draws:
         shared = tuple((dims, law, drawn[some]) for dims, law, drawn in self.shared)
         return Draws(self.own[some], self.counts[some], self.marginals, shared, self.extreme)
 
-    def __call__(self, x: Float[Tensor, "b d"]) -> Places:
+    def __call__(
+        self, x: Float[Tensor, "b d"], factors: Float[Tensor, "b d"] | None = None
+    ) -> Places:
+        """What designs become; with `factors` by noise that is so many times as wide.
+
+        A function of both that can be differentiated. See `widened`: it means the same, but for
+        choices, which stay as they are.
+        """
         columns = []
         weights = self.counts.expand(len(x), -1)
         for i, marginal in enumerate(self.marginals):
+            own = self.own[None, :, i]
+            if factors is not None:
+                own = _wider(marginal, own, factors[:, i, None])
             if not isinstance(marginal, Placed):
-                columns.append(x[:, i, None] + self.own[:, i])
+                columns.append(x[:, i, None] + own)
                 continue
-            z = marginal.place(x[:, i], self.own[None, :, i])
+            z = marginal.place(x[:, i], own)
             if marginal.edge == "truncate":  # such values are made anew: they do not count
                 low, high = marginal.box
                 if not self.extreme:
@@ -66,8 +76,10 @@ class Draws:
         for dims, law, drawn in self.shared:
             if isinstance(law, Substituted):
                 z[..., dims] = _substituted(law, x[:, dims], drawn, self.extreme)
-            else:
+            elif factors is None:
                 z[..., dims] = z[..., dims] + drawn
+            else:
+                z[..., dims] = z[..., dims] + factors[:, None, dims] * drawn
         # where nothing is inside, the nearest values stand for what would be made
         weights = torch.where(weights.any(-1, keepdim=True), weights, 1.0)
         return Places(z, weights / weights.sum(-1, keepdim=True))
@@ -210,6 +222,16 @@ def quantile(law: OneDimensional, u: Float[Tensor, " m"]) -> Float[Tensor, " m"]
         below = law.cdf(middle) + (masses * (atoms <= middle[:, None])).sum(-1)
         a, c = torch.where(below < u, middle, a), torch.where(below < u, c, middle)
     return c
+
+
+def _wider(
+    law: NoiseLaw, own: Float[Tensor, "1 m"], factor: Float[Tensor, "b 1"]
+) -> Float[Tensor, "b m"]:
+    """Draws times a factor; those of an environment variable around its mean."""
+    if isinstance(law, Placed) and law.kind == "replace":
+        mean = float(law.law.mean)
+        return mean + factor * (own - mean)
+    return factor * own
 
 
 def _of_one(law: NoiseLaw) -> OneDimensional:

@@ -5,12 +5,14 @@ from dataclasses import replace
 
 import torch
 
+from meseta.noise.discrete import Discrete
 from meseta.noise.independent import independent
 from meseta.noise.joint import Joint, joint
 from meseta.noise.law import NoiseLaw, OneDimensional
 from meseta.noise.log_normal import LogNormal
 from meseta.noise.normal import Normal
 from meseta.noise.placed import Placed
+from meseta.noise.shifted import Shifted
 from meseta.noise.substitution import Substituted
 from meseta.noise.uniform import Uniform
 
@@ -19,7 +21,8 @@ def widened(law: NoiseLaw, column: int, factor: float) -> NoiseLaw:
     """The law with all deviations of one column times `factor`, a bias included; 0: no noise.
 
     `law` is that of a whole design, as `resolved` gives it. The probability of a mistaken choice is
-    multiplied by `factor`, up to 1. What a parameter shares with others is scaled for it alone.
+    multiplied by `factor`, up to 1. What a parameter shares with others is scaled for it alone. An
+    environment variable comes closer to its mean, or departs further from it.
     """
     if isinstance(law, Substituted):
         return _confused(law, factor)
@@ -49,7 +52,7 @@ def _alone(law: NoiseLaw, factor: float) -> NoiseLaw:
     """The law of one column with all deviations times `factor`."""
     if isinstance(law, Placed):
         if law.kind == "replace":
-            raise ValueError("an environment variable has no tolerance that could be widened")
+            return replace(law, law=_around_mean(law.law, factor))
         if factor == 0:
             return Normal(0.0)
         if law.kind == "width" and law.width is not None:
@@ -72,6 +75,20 @@ def _alone(law: NoiseLaw, factor: float) -> NoiseLaw:
         half, bias = float(law.half_widths), float(law.mean)
         return Uniform(factor * half, factor * bias, relative=law.relative)
     return law.scaled(torch.tensor([factor], dtype=torch.double))
+
+
+def _around_mean(law: OneDimensional, factor: float) -> OneDimensional:
+    """The law of mean + factor (zeta - mean)."""
+    mean = float(law.mean)
+    if factor == 0:
+        return Discrete([mean])
+    if isinstance(law, Normal):
+        return Normal(factor * float(law.standard_deviation), mean)
+    if isinstance(law, Uniform):
+        return Uniform(factor * float(law.half_widths), mean)
+    scaled = law.scaled(torch.tensor([factor], dtype=torch.double))
+    assert isinstance(scaled, OneDimensional)
+    return Shifted(scaled, (1 - factor) * mean)
 
 
 def _confused(law: Substituted, factor: float) -> Substituted:

@@ -17,9 +17,11 @@ from meseta.gp.limited import Assessment, LimitedOutcome, assessment
 from meseta.gp.observed import Acting, acting
 from meseta.gp.robust import RobustPosterior
 from meseta.measures import Mean, Measure, read_measure
+from meseta.measures.constraints import Constraint
 from meseta.measures.within import Within
 from meseta.noise import NoiseLaw, resolved
 from meseta.noise.perturbed import perturbed
+from meseta.optimizer.allocation import Allocation, allocation
 from meseta.optimizer.amendment import (
     UNCHANGED,
     Amendment,
@@ -62,6 +64,7 @@ from meseta.optimizer.recommend import (
     value_of_measure,
 )
 from meseta.optimizer.record import (
+    SURE,
     Counted,
     Kept,
     Known,
@@ -81,6 +84,7 @@ from meseta.optimizer.settings import (
     read_settings,
 )
 from meseta.optimizer.suggest import SuggestInfo, repeated, stream_of, suggest
+from meseta.optimizer.window import Window, window
 from meseta.space.environments import Environments
 from meseta.space.initial import read_initial, spread_points
 from meseta.space.named_noise import (
@@ -90,6 +94,7 @@ from meseta.space.named_noise import (
     without_environment,
 )
 from meseta.space.parameter import Value
+from meseta.space.price import Costs, Widths, read_prices
 from meseta.space.space import Design, Params, Ranges, Space
 
 if TYPE_CHECKING:
@@ -273,6 +278,10 @@ class Optimizer:
             variance = noise if own or noise == VARIES else None
             self._others[name] = self._fit(VALUE if own else name, trials, values, variance, scale)
         return self._others[name]
+
+    def values_of(self, name: str) -> list[float]:
+        """The values of an outcome that were told."""
+        return [value for _, value in self._values_of(name)]
 
     def _values_of(self, name: str) -> list[tuple[Trial, float]]:
         """The trials that have a value of an outcome, with that value."""
@@ -575,6 +584,49 @@ class Optimizer:
         """
         return confirmation(self, params, results, executed, self.seed)
 
+    def allocate(
+        self,
+        goal: Constraint | None,
+        costs: Costs,
+        *,
+        widths: Widths | None = None,
+        confidence: float = SURE,
+    ) -> Allocation:
+        """The cheapest tolerances, and the design for them, that meet the goal.
+
+        Nothing is evaluated: all that is by the values told so far. Constraints of other outcomes
+        are met as well. Noise without a cost stays as it is.
+
+        Args:
+            goal: Which values are good, and how often they must be: AtLeast(0.8, 0.99), AtMost,
+                Between; None: the constraints alone.
+            costs: By parameter what its tolerance costs: a formula such as "12 / width", or a table
+                of grades, {0.01: 40, 0.02: 25}. The width is the number that is written in the
+                noise law: the standard deviation of Normal, the half-width of Uniform.
+            widths: Between which widths to choose, by parameter, (0.005, 0.1); from a tenth of
+                today's to ten times as much where nothing is said.
+            confidence: How sure it must be that the goal is met.
+        """
+        prices = read_prices(costs, widths, self.space.names)
+        return allocation(self, goal, prices, confidence)
+
+    def window(
+        self,
+        goal: Constraint | None = None,
+        *,
+        params: Params | None = None,
+        confidence: float = SURE,
+    ) -> Window:
+        """The largest box of settings around a design in which the goal is met everywhere.
+
+        Args:
+            goal: Which values are good, and how often they must be in use: AtLeast(0.8, 0.99),
+                AtMost, Between; None: the constraints alone.
+            params: The design; None: the recommended one.
+            confidence: How sure it must be of each design in the box that it meets the goal.
+        """
+        return window(self, goal, params, confidence)
+
     def perturbed(self, params: Params, n: int, *, seed: int = 0) -> list[Design]:
         """What a design becomes in use, n times: to evaluate it as it will be.
 
@@ -851,18 +903,18 @@ class Optimizer:
         """How a row of the unit cube keeps the constraints."""
         known = self._assessments()
         return {
-            name: kept_at(constraint, known.get(name), x, self._counted(name))
+            name: kept_at(constraint, known.get(name), x, self.counted(name))
             for name, constraint in self.outcomes.constraints
         }
 
-    def _counted(self, name: str) -> Counted:
+    def counted(self, name: str) -> Counted:
         """The values of an outcome, and the evaluations that gave anything."""
         return Counted(len(self._values_of(name)), len(self._record.informative))
 
     def _assessments(self) -> dict[str, Assessment]:
         """What tells how designs keep the constraints, for outcomes that have values."""
         for name, limit in self._limits().items():
-            if name not in self._assessed and tells([v for _, v in self._values_of(name)]):
+            if name not in self._assessed and tells(self.values_of(name)):
                 generator = torch.Generator().manual_seed(self.seed)
                 self._assessed[name] = assessment(limit, generator)
         return self._assessed

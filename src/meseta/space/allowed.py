@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from meseta.boundary import described_error, shown, unknown
+from meseta.boundary import described_error, shown
+from meseta.space.tokens import is_name, tokens
 
 if TYPE_CHECKING:
     from meseta.space.parameter import Design
@@ -21,7 +22,6 @@ else:  # at run time they are read by hand, so that a mistake is named
 
 # What rounding may do to the sum of an inequality, relative to its largest term.
 ROUNDING = 1e-9
-_NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?(?![\d.])")
 EXAMPLE = '"water + 2 * acid <= 1"'
 
 
@@ -107,62 +107,29 @@ def read_linear(text: str, numbers: Sequence[str]) -> Linear:
 
 def _terms(side: str, numbers: Sequence[str]) -> list[tuple[float, str | None]]:
     """Numbers, names, and products of numbers and a name, with their signs."""
-    tokens = _tokens(side, numbers)
+    rest = tokens(side, numbers, ("+", "-", "*"), "number")
     terms: list[tuple[float, str | None]] = []
-    while tokens:
+    while rest:
         weight, name = 1.0, None
-        if terms and tokens[0] not in ("+", "-"):
+        if terms and rest[0] not in ("+", "-"):
             raise ValueError("must have + or - between its terms")
         while True:
-            while tokens and tokens[0] in ("+", "-"):
-                weight *= -1.0 if tokens.pop(0) == "-" else 1.0
-            if not tokens or tokens[0] == "*":
+            while rest and rest[0] in ("+", "-"):
+                weight *= -1.0 if rest.pop(0) == "-" else 1.0
+            if not rest or rest[0] == "*":
                 raise ValueError("has a sign or a * with nothing behind it")
-            factor = tokens.pop(0)
+            factor = rest.pop(0)
             if isinstance(factor, float):
                 weight *= factor
             elif name is not None:
                 raise ValueError("must be linear: two parameters are multiplied")
             else:
                 name = factor[1:]
-            if tokens and tokens[0] == "*":
-                tokens.pop(0)
-            elif not (tokens and isinstance(factor, float) and _is_name(tokens[0])):
+            if rest and rest[0] == "*":
+                rest.pop(0)
+            elif not (rest and isinstance(factor, float) and is_name(rest[0])):
                 break
         terms.append((weight, name))
     if not terms:
         raise ValueError(f"must have something on both sides, such as {EXAMPLE}")
     return terms
-
-
-def _tokens(side: str, numbers: Sequence[str]) -> list[str | float]:
-    """Signs as they are, numbers as numbers, and names with an apostrophe in front."""
-    longest = sorted(numbers, key=len, reverse=True)
-    tokens: list[str | float] = []
-    rest = side.strip()
-    while rest:
-        name = next((each for each in longest if _begins(rest, each)), None)
-        number = _NUMBER.match(rest)
-        if name is not None:
-            tokens.append(f"'{name}")
-            rest = rest[len(name) :]
-        elif rest[0] in "+-*":
-            tokens.append(rest[0])
-            rest = rest[1:]
-        elif number is not None:
-            tokens.append(float(number[0]))
-            rest = rest[number.end() :]
-        else:
-            word = re.split(r"[+\-*<>=\s]", rest)[0] or rest
-            raise ValueError(f"has a word that is not known: {unknown('number', word, numbers)}")
-        rest = rest.strip()
-    return tokens
-
-
-def _is_name(token: str | float) -> bool:
-    return isinstance(token, str) and token.startswith("'")
-
-
-def _begins(text: str, name: str) -> bool:
-    """Whether a text begins with a name, and not with a longer word."""
-    return text.startswith(name) and not re.match(r"\w", text[len(name) : len(name) + 1])

@@ -57,6 +57,19 @@ def read_noise(noise: NamedNoise | None, space: Space, edge: NamedEdge = "allow"
     return _fitting(joint(laws, parts), space)
 
 
+def own_law(noise: NamedNoise | None, space: Space, name: str) -> object:
+    """The law of one parameter as it was stated; refused where it is not a law of its own."""
+    laws = _by_name(noise, space)
+    shared = [key for key in laws if isinstance(key, tuple) and name in key]
+    if shared:
+        raise ValueError(
+            f"{name!r} shares noise with others, {shared[0]}, so that its width is not its own"
+        )
+    if name not in laws:
+        raise ValueError(f"{name!r} has no noise, so that there is no tolerance")
+    return laws[name]
+
+
 def check_noise(noise: NamedNoise | None) -> None:
     """Refuse what is no noise of any parameters."""
     if noise is None:

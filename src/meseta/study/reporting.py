@@ -51,6 +51,7 @@ def terms_of(ledger: Ledger) -> Terms:
         at_most=file.at_most,
         target=file.target,
         probability=PROBABILITY if file.probability is None else file.probability,
+        prices=file.prices,
     )
 
 

@@ -38,16 +38,23 @@ def study_report(
     trials = amended_trials(study)
     if not any(trial.state == TrialState.COMPLETE for trial in trials):
         return _unfinished(study, settings, terms, trials, order)
-    space, optimizer, notes, numbers = modelled(study, settings, unfinished=True)
-    subject = Subject(
-        optimizer, space.outside, space.to_optuna, space.fixed, numbers, order or order_of(study)
-    )
+    subject, notes = study_subject(study, settings, order)
     made = report(subject, terms)
     remarks = tuple(Finding("note", "data", note) for note in notes)
     withdrawn = [_trial(trial) for trial in trials if is_withdrawn(trial)]
     every = sorted([*made.search.trials, *withdrawn], key=lambda trial: trial.number)
     findings = (*made.search.findings, *remarks)
     return replace(made, search=replace(made.search, trials=tuple(every), findings=findings))
+
+
+def study_subject(
+    study: Study, settings: Settings, order: Sequence[str] = ()
+) -> tuple[Subject, tuple[str, ...]]:
+    """The subject of a report on a study with complete trials, and what was left out, and why."""
+    space, optimizer, notes, numbers = modelled(study, settings, unfinished=True)
+    names = order or order_of(study)
+    subject = Subject(optimizer, space.outside, space.to_optuna, space.fixed, numbers, names)
+    return subject, notes
 
 
 def _unfinished(

@@ -10,6 +10,7 @@ from meseta.report.page.figures_tolerances import (
     kept_figure,
     movement_figure,
 )
+from meseta.report.page.goal_section import goal_section
 from meseta.report.page.html_table import remark, table
 from meseta.report.page.markup import Markup, element, together
 from meseta.report.page.numbers import (
@@ -31,6 +32,7 @@ def tolerances_tab(report: Report) -> Markup:
         return element("p", "No parameter has noise, so no tolerance matters.")
     return together(
         _halving(tolerances, terms),
+        None if tolerances.goal is None else goal_section(tolerances.goal, terms),
         _values(tolerances.each, terms),
         _movement(report, tolerances.each),
     )
@@ -45,25 +47,26 @@ def _halving(tolerances: Tolerances, terms: Terms) -> Markup:
         "Each bar shows how much the robust value of the best design improves when the noise of "
         "this parameter is halved. The line at its end is the 95 % interval.",
     )
-    remarks = [element("li", text) for text in tolerances.joint]
+    remarks = [element("li", text) for text in (*_explained(each), *tolerances.joint)]
     return element(
         "section",
         element("h3", "Gain from half the noise"),
         figure,
         _table(each, terms),
-        element("ul", remarks) if remarks else None,
+        element("ul", remarks),
     )
 
 
 def _table(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
     rows = [
         (
-            tolerance.name,
+            together(tolerance.name, remark("environment") if tolerance.environment else None),
             tolerance.law,
             _std(tolerance, terms),
             estimate(tolerance.halving, terms.unit),
             _slope(tolerance, terms),
-            percent_with_interval(tolerance.share),
+            percent_with_interval(tolerance.alone),
+            percent_with_interval(tolerance.total),
         )
         for tolerance in each
     ]
@@ -73,9 +76,27 @@ def _table(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
         "Standard deviation",
         "Gain from half the noise",
         "Slope of f at the robust optimum",
-        "Share of the variance",
+        "Share of the variance, alone",
+        "Share of the variance, with others",
     )
     return table("Tolerances, most important first", head, rows, wide=True)
+
+
+def _explained(each: tuple[Tolerance, ...]) -> list[str]:
+    """What the columns of the table mean."""
+    told = [
+        "The variance is that of the value in use at the robust optimum. The first share is what "
+        "the noise of a parameter does by itself (first-order Sobol index); the second is also "
+        "what it does together with other noise (total-effect index). Second shares may add up to "
+        "more than 100 %. The shares are those of the best guess of f; the intervals show what the "
+        "model does not know.",
+    ]
+    if any(tolerance.environment for tolerance in each):
+        told.append(
+            "An environment variable is set by nobody. Its row shows what would be if it varied "
+            "less, or more, around its mean."
+        )
+    return told
 
 
 def _std(tolerance: Tolerance, terms: Terms) -> Markup:

@@ -202,3 +202,10 @@ class Subject:
     def f_values(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
         """The same, with what is impossible moved to the nearest possible value."""
         return self.f_paths(x).clamp(*self.optimizer.settings.possible)
+
+    def f_best_guess(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """The mean of f at rows of the unit cube, in the user's units and sign, if possible."""
+        mixture = self.optimizer.fitted.mixture
+        values = torch.cat([mixture.mean_f(chunk) for chunk in x.split(CHUNK)])
+        raw = self.sign * self.units.y_to_raw(values)
+        return raw.clamp(*self.optimizer.settings.possible)

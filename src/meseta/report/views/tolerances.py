@@ -14,8 +14,10 @@ from meseta.noise.widened import widened
 from meseta.optimizer.recommend import robust_optimum
 from meseta.optimizer.record import Recommendation
 from meseta.report.views.estimate import Estimate, SampledEstimate
+from meseta.report.views.goal import OfGoal, of_goal
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
-from meseta.report.views.outcomes import DRAWS, central
+from meseta.report.views.outcomes import DRAWS
+from meseta.report.views.shares import Shares, shares
 from meseta.report.views.subject import Subject
 from meseta.report.views.wording import Terms
 from meseta.space.parameter import Categorical
@@ -40,7 +42,9 @@ class Tolerance:
     kept: tuple[float, ...]  # mean of g for each factor, at the robust optimum of today
     halving: Estimate  # gain in g* when the noise is halved; positive is better
     slope: float | None  # slope of the mean of f at x*, per unit; None: categorical
-    share: SampledEstimate  # share of the variance of f(x* + xi) that is gone without this noise
+    alone: SampledEstimate  # share of the variance of f(x* + xi) that is due to this noise alone
+    total: SampledEstimate  # the same with what is due to this noise together with others
+    environment: bool = False  # whether nobody sets the parameter
 
 
 @dataclass(frozen=True)
@@ -49,22 +53,28 @@ class Tolerances:
 
     each: tuple[Tolerance, ...]
     joint: tuple[str, ...]  # remarks on noise that parameters share
+    goal: OfGoal | None = None  # None: there is none, or too little is known of it
 
 
-def tolerances(subject: Subject, terms: Terms) -> Tolerances | None:
-    """A tolerance for each parameter of a design that has noise; None: no parameter has."""
+def tolerances(subject: Subject, terms: Terms, *, window: bool = True) -> Tolerances | None:
+    """A tolerance for each parameter that has noise, environments too; None: no parameter has.
+
+    The operating window takes longest, and may be left out.
+    """
     z = subject.perturbed(subject.x_robust, DRAWS, stream=3)
-    moved = [name for name in subject.design if _moves(subject, name, z)]
+    moved = [name for name in subject.parameters if _moves(subject, name, z)]
     if not moved:
         return None
     optimizer = subject.optimizer
     num = sum(trial.state == "complete" for trial in optimizer.trials)
     many = len(moved) > MANY_PARAMETERS or len(moved) * num > MANY
     factors = FEW_FACTORS if many else FACTORS
-    today = _today(subject, z)
-    each = [_tolerance(subject, terms, name, factors, today) for name in moved]
+    today, of_each = _today(subject), shares(subject, moved)
+    each = [_tolerance(subject, terms, name, factors, today, of_each[name]) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
-    return Tolerances(tuple(each), _remarks(subject, moved))
+    return Tolerances(
+        tuple(each), _remarks(subject, moved), of_goal(subject, terms, moved, window=window)
+    )
 
 
 class _Today(NamedTuple):
@@ -73,13 +83,11 @@ class _Today(NamedTuple):
     best: Recommendation
     x: Float[Tensor, "1 d"]  # its row in the unit cube
     mean: Float[Tensor, " paths"]  # mean of f(x* + xi) for each path of f
-    z: Float[Tensor, "m d"]  # samples of x* + xi
-    variance: Float[Tensor, " paths"]  # variance of f(x* + xi) for each path of f
 
 
-def _today(subject: Subject, z: Float[Tensor, "m d"]) -> _Today:
+def _today(subject: Subject) -> _Today:
     best, x = subject.robust, subject.x_robust
-    return _Today(best, x, _mean(subject, x, subject.law), z, subject.f_paths(z).var(-1))
+    return _Today(best, x, _mean(subject, x, subject.law))
 
 
 def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
@@ -93,7 +101,8 @@ def _remarks(subject: Subject, names: list[str]) -> tuple[str, ...]:
         return ()
     return (
         f"{', '.join(shared)} share a noise that moves them together. Here the share of each is "
-        "scaled alone, and still moves in step with the others.",
+        "scaled alone, and still moves in step with the others. Of the variance they have one "
+        "share, which stands at each of them.",
     )
 
 
@@ -107,7 +116,12 @@ def _shared(subject: Subject, names: list[str]) -> list[str]:
 
 
 def _tolerance(
-    subject: Subject, terms: Terms, name: str, factors: tuple[float, ...], today: _Today
+    subject: Subject,
+    terms: Terms,
+    name: str,
+    factors: tuple[float, ...],
+    today: _Today,
+    of_variance: Shares,
 ) -> Tolerance:
     parameter, outer = subject.parameter(name), subject.name(name)
     column = subject.optimizer.space.columns_of(name).start
@@ -131,7 +145,9 @@ def _tolerance(
         kept=tuple(subject.estimate_g(each, today.x).mean for each in mixtures),
         halving=_gain(subject, best[half], rows[half], laws[half], today),
         slope=None if choice else _slope(subject, name, column),
-        share=_share(subject, name, today),
+        alone=of_variance.alone,
+        total=of_variance.total,
+        environment=name in subject.optimizer.environments.variables,
     )
 
 
@@ -186,16 +202,6 @@ def _slope(subject: Subject, name: str, column: int) -> float:
     (gradient,) = torch.autograd.grad(subject.optimizer.fitted.mixture.mean_f(x).sum(), x)
     raw = gradient[0, column] * subject.units.y_scale / subject.units.x_width[column]
     by_log = not isinstance(parameter, Categorical) and parameter.log
-    per_unit = 1 / float(subject.robust.params[name]) if by_log else 1.0
+    at = subject.optimizer.space.to_params(subject.optimizer.space.columns(x.detach()[0]))
+    per_unit = 1 / float(at[name]) if by_log else 1.0
     return subject.sign * float(raw) * per_unit
-
-
-def _share(subject: Subject, name: str, today: _Today) -> SampledEstimate:
-    """1 - Var f(z without this noise) / Var f(z), for each path of f."""
-    place = subject.optimizer.space.columns_of(name)
-    still = today.z.clone()
-    still[:, place] = subject.x_robust[:, place]
-    before, after = today.variance, subject.f_paths(still).var(-1)
-    gone = torch.where(before > 0, 1 - after / before.clamp_min(1e-300), 0.0)
-    pooled = 1 - float(after.mean() / before.mean()) if float(before.mean()) > 0 else 0.0
-    return central(pooled, gone)

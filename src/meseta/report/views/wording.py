@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from meseta.boundary import read_number, unknown
 from meseta.measures import Measure, Yield
 from meseta.measures.constraints import PROBABILITY, Constraint, limits
+from meseta.space.price import Costs, Price, Widths, read_prices
 
 
 class Words(TypedDict, total=False):
@@ -23,6 +24,8 @@ class Words(TypedDict, total=False):
     at_most: float | None  # upper specification limit of the value
     target: float | None  # what the value should be, between the limits
     probability: float  # how often the limits are to be met in use
+    costs: Costs  # what tolerances cost, by parameter: "12 / width", {0.01: 40, 0.02: 25}
+    widths: Widths  # between which widths to choose, by parameter
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Terms:
     at_most: float | None = None
     target: float | None = None
     probability: float = PROBABILITY
+    prices: Mapping[str, Price] = field(default_factory=dict)  # of tolerances, by parameter
 
     def unit_of(self, name: str) -> str:
         """The unit of a parameter; empty if it has none."""
@@ -66,6 +70,8 @@ def read_terms(words: Mapping[str, Any], parameters: Sequence[str] | None = None
     for key, said in words.items():
         if key not in known:
             raise TypeError(unknown("argument of a report", key, known))
+        if key in ("costs", "widths"):
+            continue
         if key == "probability":
             read[key] = read_number(key, said)
         elif key in ("at_least", "at_most", "target"):
@@ -74,6 +80,8 @@ def read_terms(words: Mapping[str, Any], parameters: Sequence[str] | None = None
             read[key] = _read_texts(key, said, parameters)
         else:
             read[key] = _read_text(key, said)
+    if words.get("costs") is not None or words.get("widths") is not None:
+        read["prices"] = read_prices(words.get("costs") or {}, words.get("widths"), parameters)
     terms = Terms(**read)
     _check_limits(terms, words)
     return terms

@@ -13,6 +13,7 @@ from meseta.study.toml.sentences import Mistake, StudyError
 if TYPE_CHECKING:
     from meseta.space.environments import Environments
     from meseta.space.named_noise import Names
+    from meseta.space.price import Price
     from meseta.space.space import Space
 
 Attempt = Callable[[Place, Callable[[], object]], bool]
@@ -105,9 +106,18 @@ def _attempt_noise(study: StudyFile, space: "Space", attempt: Attempt) -> "Envir
     if not sound:
         return None
     noise = build_noise(study)
+    for name, price in study.prices.items():
+        attempt(("parameters", name, "cost"), partial(_check_price, noise, space, name, price))
     sound = attempt(("noise",), lambda: read_noise(noise, space, edge))
     sound &= attempt(("parameters",), lambda: read_environment(noise, space))
     return Environments(space, read_environment(noise, space)) if sound else None
+
+
+def _check_price(noise: Any, space: "Space", name: str, price: "Price") -> None:
+    from meseta.noise.width import width_of
+    from meseta.space.named_noise import own_law
+
+    price.check(width_of(own_law(noise, space, name)))
 
 
 def _attempt_initial(study: StudyFile, environments: "Environments", attempt: Attempt) -> None:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from meseta.optimizer.settings import Settings
     from meseta.space.named_noise import NamedNoise
     from meseta.space.parameter import Parameter
+    from meseta.space.price import Price
     from meseta.space.space import Space
 
 __all__ = ["StudyError", "StudyFile", "read_study"]
@@ -122,6 +123,12 @@ class StudyFile:
         with self.at(("study", "probability")):
             asked = PROBABILITY if self.probability is None else self.probability
             return limits(self.at_least, self.at_most, asked)
+
+    @property
+    def prices(self) -> "dict[str, Price]":
+        """What tolerances cost, by parameter, of those that have a price."""
+        found = {name: table.price() for name, table in self.parameters.items()}
+        return {name: price for name, price in found.items() if price is not None}
 
     @property
     def observed(self) -> tuple[str, ...]:

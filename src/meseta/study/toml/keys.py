@@ -18,6 +18,7 @@ from meseta.boundary import SEEDS, read_possible, shown
 from meseta.optimizer.evaluation import GIVE_UP
 from meseta.optimizer.precision import VARIES
 from meseta.space.parameter import Categorical, Float, Int, Parameter
+from meseta.space.price import EXAMPLE, Price, read_price
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
 from meseta.study.toml.sentences import not_among
 from meseta.study.toml.short_noise import FORMS, read_short, read_short_number
@@ -208,6 +209,13 @@ def _choice(value: object) -> object:
 Choice = Annotated[Any, BeforeValidator(_choice)]
 
 
+def _cost(cost: object) -> object:
+    """A formula, or a table of grades; looked at together with the widths."""
+    if not isinstance(cost, str | dict):
+        raise refusal(f"must be a formula such as {EXAMPLE}, got {shown(cost)}")
+    return cost
+
+
 class ParameterTable(Table):
     low: float | None = None
     high: float | None = None
@@ -219,7 +227,27 @@ class ParameterTable(Table):
     unit: Text | None = None
     noise: OwnNoise | None = None
     edge: Literal["allow", "clip", "reflect", "truncate"] | None = None
+    cost: Annotated[Any, BeforeValidator(_cost)] = None
+    width: Annotated[tuple[float, float], Field(strict=False)] | None = None
     note: str = ""
+
+    @model_validator(mode="after")
+    def _price(self) -> "ParameterTable":
+        if self.cost is None:
+            if self.width is not None:
+                raise refusal("goes with cost = ..., which says what a width costs", "width")
+            return self
+        if self.noise is None:
+            raise refusal("is what a tolerance costs, but there is no noise = ...", "cost")
+        try:
+            self.price()
+        except (TypeError, ValueError) as error:
+            raise refusal(str(error), "cost") from None
+        return self
+
+    def price(self) -> Price | None:
+        """What the tolerance costs; None: nothing is said."""
+        return None if self.cost is None else read_price(self.cost, self.width)
 
     @model_validator(mode="before")
     @classmethod

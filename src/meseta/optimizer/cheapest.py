@@ -1,0 +1,384 @@
+"""The cheapest widths of the noise, and the design for them, that meet all goals.
+
+Rows are designs and, behind their columns, the logarithm of how many times as wide as today each
+tolerance is that may be chosen. The search over them is that of designs within limits.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from meseta.gp.limited import Assessed
+from meseta.gp.within_limits import Found, climb_within, maximize_within
+from meseta.noise import NoiseLaw
+from meseta.noise.widened import widened
+from meseta.optimizer.constrained import sure_of
+from meseta.optimizer.goals import Goal, deviations, margins
+from meseta.space.domain import Domain, Held
+from meseta.space.price import Grades, Price
+from meseta.space.rows_allowed import Allowed
+
+DRAWS, QUICK = 512, 64  # draws of the noise where designs are compared, and for a quick look
+STARTS = 4
+ROUNDS = 4  # of assessing the best design, and moving the limits by what it shows
+AGAIN, BETTER = 6, 1e-4  # climbs from where one ended, and the gain, relative, that is worth one
+CLOSE = 0.01  # of the spread of an outcome: a goal that is met by less need not be moved
+SOLVED = 40  # problems that are solved at most where there are grades
+NARROWER = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)  # shares of widths, where a goal is nearly met
+SAME = 1e-6  # two logarithms of widths that differ by less are the same
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """A tolerance whose width may be chosen."""
+
+    name: str
+    column: int
+    today: float  # its width
+    price: Price
+
+    def ends(self) -> tuple[float, float]:
+        """How many times as wide as today it may be, as logarithms."""
+        low, high = self.price.ends(self.today)
+        return math.log(low / self.today), math.log(high / self.today)
+
+    def cost(self, t: Float[Tensor, " b"]) -> Float[Tensor, " b"]:
+        """What it costs if it is exp(t) times as wide; between grades what lies between theirs."""
+        cost = self.price.cost
+        if not isinstance(cost, Grades):
+            found = cost(self.today * t.exp())
+            return found if isinstance(found, Tensor) else torch.full_like(t, float(found))
+        knots, costs = self.knots(), torch.tensor(cost.costs, dtype=torch.double)
+        if len(knots) == 1:
+            return costs.expand(len(t))
+        right = torch.searchsorted(knots, t.detach().contiguous()).clamp(1, len(knots) - 1)
+        share = (t - knots[right - 1]) / (knots[right] - knots[right - 1])
+        return costs[right - 1] + share * (costs[right] - costs[right - 1])
+
+    def knots(self) -> Float[Tensor, " k"]:
+        """The grades, as logarithms of how many times as wide as today they are."""
+        assert isinstance(self.price.cost, Grades)
+        widths = torch.tensor(self.price.cost.widths, dtype=torch.double)
+        return (widths / self.today).log()
+
+
+class Answer(NamedTuple):
+    """A design, widths for it, and how they meet the goals."""
+
+    x: Float[Tensor, " d"]
+    factors: dict[str, float]  # how many times as wide as today, by name
+    cost: float
+    assessed: tuple[Assessed, ...]  # one for each goal
+    meets: bool  # all goals, as surely as was asked for
+
+
+@dataclass(frozen=True, eq=False)
+class Search:
+    """What is searched: designs of a domain, and widths, for goals under a noise law."""
+
+    goals: tuple[Goal, ...]
+    law: NoiseLaw  # of the columns
+    domain: Domain
+    held: Held | None
+    first: Float[Tensor, "n d"]  # designs that come first among equals
+    scale: Float[Tensor, " d"]
+    seed: int
+
+    def put(self, x: Tensor) -> Tensor:
+        return x if self.held is None else self.held.put(x)
+
+    def law_with(self, tolerances: Sequence[Tolerance], factors: Mapping[str, float]) -> NoiseLaw:
+        """The law with these widths."""
+        law = self.law
+        for each in tolerances:
+            law = widened(law, each.column, factors[each.name])
+        return law
+
+    def assessed(
+        self, x: Float[Tensor, " d"], tolerances: Sequence[Tolerance], factors: Mapping[str, float]
+    ) -> tuple[Assessed, ...]:
+        law = self.law_with(tolerances, factors)
+        return tuple(goal.assessed(x, law, self.seed) for goal in self.goals)
+
+
+Ranges = Mapping[str, tuple[float, float]]  # of t, by name
+
+
+def cheapest(search: Search, tolerances: Sequence[Tolerance], confidence: float | None) -> Answer:
+    """The cheapest answer that is found; with `confidence` None by the best guess.
+
+    Where nothing meets all goals it is what comes closest.
+    """
+    ranges = {each.name: each.ends() for each in tolerances}
+    if not any(isinstance(each.price.cost, Grades) for each in tolerances):
+        return _solved(search, tolerances, ranges, confidence)
+    return _with_grades(search, tolerances, ranges, confidence)
+
+
+def wide_as_may_be(search: Search, tolerance: Tolerance, confidence: float | None) -> float | None:
+    """How many times as wide as today one may be with the best design for that.
+
+    None: nothing is found that meets all goals. Margins are to first order.
+    """
+    ranges = {tolerance.name: tolerance.ends()}
+    found = _solved(search, [tolerance], ranges, confidence, bound=True)
+    return found.factors[tolerance.name] if found.meets else None
+
+
+def _with_grades(
+    search: Search, tolerances: Sequence[Tolerance], ranges: Ranges, confidence: float | None
+) -> Answer:
+    """By branch and bound: widths between grades at first, then on either side of what was found.
+
+    What costs no less between grades than the best on grades is left out.
+    """
+    graded = [each for each in tolerances if isinstance(each.price.cost, Grades)]
+    relaxed = _solved(search, tolerances, ranges, confidence, bound=True)
+    open_: list[tuple[Answer, Ranges]] = [(relaxed, ranges)]
+    best: Answer | None = None
+    solved = 1
+    while open_ and solved < SOLVED:
+        open_.sort(key=lambda pair: pair[0].cost)
+        answer, between = open_.pop(0)
+        if best is not None and best.meets and answer.cost >= best.cost * (1 - 1e-9):
+            break
+        if best is None or not best.meets:  # the next narrower grades are likely to do
+            narrow = {e.name: (_grade(e, answer.factors[e.name]),) * 2 for e in graded}
+            best = _better(best, _solved(search, tolerances, {**between, **narrow}, confidence))
+            solved += 1
+        off = {e.name: _off_grade(e, answer.factors[e.name]) for e in graded}
+        widest = max(off, key=lambda name: off[name])
+        if off[widest] <= SAME:
+            on = {e.name: (_grade(e, answer.factors[e.name]),) * 2 for e in graded}
+            best = _better(best, _solved(search, tolerances, {**between, **on}, confidence))
+            solved += 1
+            continue
+        (one,) = (each for each in graded if each.name == widest)
+        at, (low, high) = math.log(answer.factors[widest]), between[widest]
+        for ends in ((low, _below(one, at)), (_above(one, at), high)):
+            if ends[0] <= ends[1] + SAME:
+                inner = {**between, widest: (ends[0], max(ends))}
+                found = _solved(search, tolerances, inner, confidence, bound=True)
+                solved += 1
+                if found.meets:
+                    open_.append((found, inner))
+    assert best is not None
+    return best
+
+
+def _better(one: Answer | None, other: Answer) -> Answer:
+    if one is None or one.meets != other.meets:
+        return other if one is None or other.meets else one
+    return other if other.cost < one.cost else one
+
+
+def _below(tolerance: Tolerance, t: float) -> float:
+    """The next grade at or below; the narrowest if there is none."""
+    knots = tolerance.knots()
+    under = knots[knots <= t + SAME]
+    return float(under[-1] if len(under) else knots[0])
+
+
+def _above(tolerance: Tolerance, t: float) -> float:
+    knots = tolerance.knots()
+    over = knots[knots > t + SAME]
+    return float(over[0]) if len(over) else math.inf
+
+
+def _grade(tolerance: Tolerance, factor: float) -> float:
+    return _below(tolerance, math.log(factor))
+
+
+def _off_grade(tolerance: Tolerance, factor: float) -> float:
+    return float((tolerance.knots() - math.log(factor)).abs().min())
+
+
+def _solved(
+    search: Search,
+    tolerances: Sequence[Tolerance],
+    ranges: Ranges,
+    confidence: float | None,
+    *,
+    bound: bool = False,
+) -> Answer:
+    """The cheapest answer with widths in these ranges, where nothing is on grades.
+
+    If only a bound is wanted, margins to first order have to do.
+    """
+    problem = _Problem(search, tuple(tolerances), ranges)
+    by = 0.0 if confidence is None else deviations(confidence, len(search.goals))
+    generator = torch.Generator().manual_seed(search.seed)
+    limits = [goal.limited(DRAWS, generator) for goal in search.goals]
+    few = [limit.with_fewer(QUICK) for limit in limits]
+    moved = torch.zeros(len(limits), 1, dtype=torch.double)
+
+    def room(rows: Tensor) -> Tensor:
+        return margins(limits, problem.designs(rows), by, problem.factors(rows)) + moved
+
+    def quick(rows: Tensor) -> Tensor:
+        return margins(few, problem.designs(rows), by, problem.factors(rows))
+
+    domain, scale = problem.domain(), problem.scale()
+    found = maximize_within(
+        problem.value, room, domain, generator, problem.first(), scale, quick, STARTS
+    )
+    found = _again(found, lambda f: climb_within(problem.value, room, domain, f.x, scale))
+    if bound:
+        x, factors = problem.answer(found.x)
+        return Answer(x, factors, float(problem.cost(found.x[None])), (), found.kept)
+
+    def assessed(row: Tensor) -> tuple[Answer, Tensor]:
+        """What sample paths say of a row, and the margins by them."""
+        x, factors = problem.answer(domain.snap(row.clone()))
+        each = search.assessed(x, tolerances, factors)
+        exact = torch.tensor([[a.mean - by * a.std] for a in each], dtype=torch.double)
+        meets = bool((exact >= 0).all()) if confidence is None else sure_of(each) >= confidence
+        return Answer(x, factors, float(problem.cost(row[None])), each, meets), exact
+
+    answers: list[Answer] = []
+    for number in range(ROUNDS):
+        answer, exact = assessed(found.x)
+        answers.append(answer)
+        if number == ROUNDS - 1 or (answer.meets and float(exact.min()) < CLOSE) or not found.kept:
+            break
+        with torch.no_grad():
+            moved = moved + exact - room(found.x[None])
+        found = _again(found, lambda f: climb_within(problem.value, room, domain, f.x, scale))
+    good = [answer for answer in answers if answer.meets]
+    if not good and found.kept:  # nearly: a little narrower
+        for row in problem.narrower(found.x):
+            answers.append(assessed(row)[0])
+            if answers[-1].meets:
+                return answers[-1]
+    if good:
+        return min(good, key=lambda answer: answer.cost)
+    return max(answers, key=lambda answer: sure_of(answer.assessed))
+
+
+def _again(found: Found, climb: Callable[[Found], Found]) -> Found:
+    """Further climbs from where one ended, as long as these gain."""
+    for _ in range(AGAIN):
+        other = climb(found)
+        gain = other.value - found.value if other.kept == found.kept else 1.0
+        if other.kept < found.kept or (found.kept and gain <= BETTER * (1 + abs(found.value))):
+            return max(found, other, key=lambda f: (f.kept, f.value if f.kept else f.short))
+        if not found.kept and not other.kept and other.short <= found.short + BETTER:
+            return other if other.short > found.short else found
+        found = other
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Rows of designs and widths, and what they mean."""
+
+    search: Search
+    tolerances: tuple[Tolerance, ...]
+    ranges: Ranges
+
+    @property
+    def free(self) -> list[Tolerance]:
+        """Those whose width is not settled."""
+        return [e for e in self.tolerances if self.ranges[e.name][1] - self.ranges[e.name][0] > 0]
+
+    @property
+    def d(self) -> int:
+        return self.search.domain.dimension
+
+    def times(self, rows: Float[Tensor, "b c"]) -> dict[str, Float[Tensor, " b"]]:
+        """t of each tolerance."""
+        place = {each.name: self.d + i for i, each in enumerate(self.free)}
+        return {
+            each.name: rows[:, place[each.name]]
+            if each.name in place
+            else torch.full((len(rows),), self.ranges[each.name][0], dtype=torch.double)
+            for each in self.tolerances
+        }
+
+    def designs(self, rows: Float[Tensor, "b c"]) -> Float[Tensor, "b d"]:
+        return self.search.put(rows[:, : self.d])
+
+    def factors(self, rows: Float[Tensor, "b c"]) -> Float[Tensor, "b d"]:
+        """How many times as wide as today the noise of each column is."""
+        columns = [torch.ones(len(rows), dtype=torch.double)] * self.d
+        for each in self.tolerances:
+            columns[each.column] = self.times(rows)[each.name].exp()
+        return torch.stack(columns, dim=-1)
+
+    def answer(self, row: Float[Tensor, " c"]) -> tuple[Tensor, dict[str, float]]:
+        """The design, and how many times as wide as today each tolerance is."""
+        t = self.times(row[None])
+        return self.designs(row[None])[0], {name: math.exp(float(at)) for name, at in t.items()}
+
+    def narrower(self, row: Float[Tensor, " c"]) -> Iterator[Float[Tensor, " c"]]:
+        """The same with narrower and narrower widths."""
+        ends = torch.tensor([self.ranges[each.name][0] for each in self.free], dtype=torch.double)
+        for by in NARROWER:
+            less = torch.maximum(row[self.d :] - by, ends)
+            yield torch.cat([row[: self.d], less])
+            if bool((less <= ends).all()):
+                return
+
+    def value(self, rows: Float[Tensor, "b c"]) -> Float[Tensor, " b"]:
+        """What is to be high, of the size of 1."""
+        return -self.cost(rows) / self.size
+
+    @cached_property
+    def size(self) -> float:
+        """The costs at the ends of all ranges differ by as much."""
+        ends = [
+            sum(
+                float(e.cost(torch.tensor([self.ranges[e.name][i]], dtype=torch.double)))
+                for e in self.tolerances
+            )
+            for i in (0, 1)
+        ]
+        return abs(ends[0] - ends[1]) or abs(ends[0]) or 1.0
+
+    def cost(self, rows: Float[Tensor, "b c"]) -> Float[Tensor, " b"]:
+        t = self.times(rows)
+        return torch.stack([each.cost(t[each.name]) for each in self.tolerances]).sum(0)
+
+    def domain(self) -> Domain:
+        domain = self.search.domain
+        ends = [self.ranges[each.name] for each in self.free]
+        more = torch.tensor(ends, dtype=torch.double).view(-1, 2).T
+        allowed = domain.allowed
+        if allowed is not None:
+            allowed = _of_designs(allowed, self.d, more)
+        bounds = torch.cat([domain.bounds, more], dim=1)
+        return replace(domain, bounds=bounds, allowed=allowed)
+
+    def first(self) -> Float[Tensor, "n c"]:
+        """Designs that come first, with widths of today, and as narrow as may be."""
+        ends = [self.ranges[each.name] for each in self.free]
+        today = torch.tensor([min(max(0.0, low), high) for low, high in ends], dtype=torch.double)
+        narrow = torch.tensor([low for low, _ in ends], dtype=torch.double)
+        x = self.search.first
+        rows = [torch.cat([x, t.expand(len(x), -1)], dim=1) for t in (today, narrow)]
+        return torch.cat(rows)
+
+    def scale(self) -> Float[Tensor, " c"]:
+        return torch.cat([self.search.scale, torch.ones(len(self.free), dtype=torch.double)])
+
+
+def _of_designs(allowed: Allowed, d: int, more: Float[Tensor, "2 k"]) -> Allowed:
+    """The same rules for rows with further columns."""
+    others = allowed.others
+
+    def inner() -> Tensor | None:
+        row = allowed.inner()
+        return None if row is None else torch.cat([row, more.mean(0)])
+
+    return replace(
+        allowed,
+        values=lambda rows: allowed.values(rows[..., :d]),
+        others=None if others is None else lambda rows: others(rows[..., :d]),
+        inner=inner,
+    )

@@ -1,0 +1,143 @@
+"""Tolerances and settings by the goal: what may be loosened, the cheapest set, the window."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from meseta.measures.constraints import Constraint
+from meseta.noise.widened import widened
+from meseta.noise.width import width_of
+from meseta.optimizer.allocation import Allocation, allocation, search_of
+from meseta.optimizer.goals import goals_of
+from meseta.optimizer.learned import with_laws
+from meseta.optimizer.loosened import Loosened, loosened
+from meseta.optimizer.record import SURE
+from meseta.optimizer.window import Window
+from meseta.optimizer.window import window as largest_window
+from meseta.report.views.estimate import SampledEstimate
+from meseta.report.views.outcomes import DRAWS, central
+from meseta.report.views.shares import MANY
+from meseta.report.views.subject import Subject
+from meseta.report.views.wording import Terms
+from meseta.space.named_noise import own_law
+from meseta.space.parameter import Categorical
+from meseta.space.price import Price
+from meseta.space.space import Design
+
+MOST_SIDES = 4  # settings up to which a report looks for the window: it takes minutes for many
+
+
+@dataclass(frozen=True)
+class ByGoal:
+    """One tolerance by the goal."""
+
+    width: float | None  # of today, as the noise law has it; None: it has no single one
+    half: SampledEstimate | None  # share that meets the goal with half the noise, design of today
+    sure: Loosened | None  # how far it may be loosened; None: the noise of a choice
+    guess: Loosened | None  # the same by the best guess
+
+
+@dataclass(frozen=True)
+class OfGoal:
+    """What the goal says about tolerances and settings."""
+
+    confidence: float
+    meets: SampledEstimate | None  # share of the values that meet the goal today
+    each: Mapping[str, ByGoal]  # by parameter, in the user's terms
+    allocation: Allocation | None  # None: nothing has a price
+    window: Window | None  # None: there are many settings; see MOST_SIDES
+
+
+def of_goal(
+    subject: Subject, terms: Terms, names: Sequence[str], *, window: bool = True
+) -> OfGoal | None:
+    """For the noise of these parameters; None: there is no goal, or too little is known of it."""
+    optimizer = subject.optimizer
+    try:
+        goals = goals_of(optimizer, terms.goal)
+    except ValueError:
+        return None
+    search = search_of(optimizer, goals)
+    found = {}
+    for name in names:
+        column, sure, guess = optimizer.space.columns_of(name).start, None, None
+        if not isinstance(subject.parameter(name), Categorical):
+            sure = loosened(search, name, column, SURE)
+            guess = loosened(search, name, column, None)
+        half = None if terms.goal is None else meets(subject, terms.goal, column, 0.5)
+        found[subject.name(name)] = ByGoal(_width(subject, name), half, sure, guess)
+    free = len(set(optimizer.space.cube.continuous.tolist()) & set(_columns_of_design(subject)))
+    return OfGoal(
+        SURE,
+        None if terms.goal is None else meets(subject, terms.goal),
+        found,
+        allocation_of(subject, terms.goal, terms.prices) if terms.prices else None,
+        window_of(subject, terms.goal) if window and 0 < free <= MOST_SIDES else None,
+    )
+
+
+def meets(
+    subject: Subject, goal: Constraint, column: int = 0, factor: float = 1.0
+) -> SampledEstimate:
+    """The share of the values that meet the goal at the robust optimum, with other noise.
+
+    Its value is by the best guess of f, its interval by paths.
+    """
+    law = widened(subject.law, column, factor) if factor != 1 else subject.law
+    many, few = (subject.perturbed(subject.x_robust, num, 3, law) for num in (MANY, DRAWS))
+
+    def share(values: Any) -> Any:
+        return ((values >= goal.low) & (values <= goal.high)).double().mean(-1)
+
+    return central(float(share(subject.f_best_guess(many))), share(subject.f_values(few)))
+
+
+def allocation_of(
+    subject: Subject,
+    goal: Constraint | None,
+    prices: Mapping[str, Price],
+    confidence: float = SURE,
+) -> Allocation:
+    """The cheapest tolerances, in the user's terms."""
+    inside = {subject.name(name): name for name in subject.parameters}
+    known = {inside[name]: price for name, price in prices.items() if name in inside}
+    made = allocation(subject.optimizer, goal, known, confidence)
+    return replace(
+        made,
+        params=subject.called(made.params),
+        tolerances={subject.name(name): each for name, each in made.tolerances.items()},
+        today=subject.called(made.today),
+        experiment=_called(subject, made.experiment),
+    )
+
+
+def window_of(subject: Subject, goal: Constraint | None, confidence: float = SURE) -> Window:
+    """The operating window around the recommended design, in the user's terms."""
+    made = largest_window(subject.optimizer, goal, None, confidence)
+    order = [name for name in subject.parameters if name in made.sides]
+    return replace(
+        made,
+        params=subject.called(made.params),
+        sides={subject.name(name): made.sides[name] for name in order},
+        fixed=subject.called(made.fixed),
+        worst=subject.called(made.worst),
+        experiment=_called(subject, made.experiment),
+    )
+
+
+def _called(subject: Subject, design: Design | None) -> Design | None:
+    return None if design is None else subject.called(design)
+
+
+def _columns_of_design(subject: Subject) -> list[int]:
+    places = [subject.optimizer.space.columns_of(name) for name in subject.design]
+    return [i for place in places for i in range(place.start, place.stop)]
+
+
+def _width(subject: Subject, name: str) -> float | None:
+    optimizer = subject.optimizer
+    noise = with_laws(optimizer.settings.noise, optimizer.space, optimizer.learned)
+    try:
+        return width_of(own_law(noise, optimizer.space, name))
+    except ValueError:
+        return None
