@@ -47,12 +47,9 @@ def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...
         raise TypeError(
             f"the goal must be meseta.AtLeast(0.8), AtMost or Between, got {shown(goal)}"
         )
-    objective, found = optimizer.outcomes.objective, []
+    found = []
     if goal is not None:
-        fitted, inner = optimizer.fitted, goal
-        if optimizer.direction == "minimize":  # the model is that of -f
-            inner = Constraint(-goal.high, -goal.low, goal.probability)
-        found.append(Goal(objective, objective, goal, fitted, _margin(fitted, inner)))
+        found.append(goal_of_value(optimizer, goal))
     for name, constraint in optimizer.outcomes.constraints:
         model, values = optimizer.model_of(name), optimizer.values_of(name)
         if model is None or not tells(values):
@@ -69,6 +66,14 @@ def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...
             "file, meseta.AtLeast(0.8, probability=0.99) in Python, or give outcomes constraints"
         )
     return tuple(found)
+
+
+def goal_of_value(optimizer: "Optimizer", goal: Constraint) -> Goal:
+    """The limits of what is optimised."""
+    objective, fitted, inner = optimizer.outcomes.objective, optimizer.fitted, goal
+    if optimizer.direction == "minimize":  # the model is that of -f
+        inner = Constraint(-goal.high, -goal.low, goal.probability)
+    return Goal(objective, objective, goal, fitted, _margin(fitted, inner))
 
 
 def _margin(fitted: Fitted, constraint: Constraint) -> Margin:

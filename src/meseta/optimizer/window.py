@@ -176,7 +176,10 @@ class _Look:
         self.all = [goal.limited(DRAWS, generator) for goal in goals]
         self.limits = [limit.with_fewer(QUICK) for limit in self.all]
         self.paths = [
-            assessment(LimitedOutcome(goal.fitted.mixture, goal.margin), generator)
+            assessment(
+                LimitedOutcome(goal.fitted.mixture, goal.margin),
+                torch.Generator().manual_seed(self.seed),  # as in Goal.assessed
+            )
             for goal in goals
         ]
         self.moved = torch.zeros(len(goals), 1, dtype=torch.double)

@@ -8,19 +8,18 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.in_use import InUse, Rehearsal, between, rehearsal
-from meseta.measures.capability import BEYOND, Indices, indices
+from meseta.measures.capability import Indices, indices
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.record import Recommendation
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import SampledEstimate, robust_value
+from meseta.report.views.meeting import outside
 from meseta.report.views.outcomes import sampled, std
 from meseta.report.views.profiles import Profile, profiles
 from meseta.report.views.stack_up import StackUp, stack_up
 from meseta.report.views.subject import Subject
 from meseta.report.views.wording import Terms
 
-LEAST = 1e-8  # the smallest share out of specification that draws are made for
 ALIKE = 0.05  # by how much percentiles of what counts as normal may differ from three deviations
 
 
@@ -60,8 +59,8 @@ def capability(subject: Subject, terms: Terms) -> CapabilityOfBoth | None:
     if goal is None:
         return None
     robust, nominal = (
-        capability_of(subject, best, x, goal, terms.target)
-        for best, x in ((subject.robust, subject.x_robust), (subject.nominal, subject.x_nominal))
+        capability_of(subject, found, x, goal, terms.target)
+        for found, x in ((subject.robust, subject.x_robust), (subject.nominal, subject.x_nominal))
     )
     return CapabilityOfBoth(
         goal,
@@ -75,60 +74,45 @@ def capability(subject: Subject, terms: Terms) -> CapabilityOfBoth | None:
 
 def capability_of(
     subject: Subject,
-    best: Recommendation,
+    found: Recommendation,
     x: Float[Tensor, "1 d"],
     goal: Constraint,
     target: float | None,
 ) -> Capability:
     seen = subject.in_use(x)
-    outside, tails = _outside(subject, x, seen, goal)
+    fails = outside(subject, goal, x)
+    guess = indices(seen.best, seen.weights, goal, target)
+    below = 0.0 if math.isinf(goal.low) else 1.0
+    if math.isfinite(goal.high - goal.low) and float(guess.outside) > 0:
+        below = float(guess.below / guess.outside)
 
     def ratio(which: Callable[[Indices], Tensor]) -> SampledEstimate:
         """Ratios are compared as they are: what differs from path to path is the path itself."""
-        guess = which(indices(seen.best, seen.weights, goal, target))
+        best = float(which(guess))
         each = [which(indices(p.values, p.weights, goal, target)) for p in seen.parts]
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
         # an infinite index has no neighbours to interpolate with
         low, high = torch.cat(each).quantile(ends, interpolation="nearest").tolist()
-        return SampledEstimate(float(guess), min(low, float(guess)), max(high, float(guess)))
+        return SampledEstimate(best, min(low, best), max(high, best))
 
     both = math.isfinite(goal.high - goal.low)
-    spread, mean = sampled(seen.of(std)), robust_value(best)
+    spread, mean = sampled(seen.of(std)), robust_value(found)
     return Capability(
-        name=ROBUST if best is subject.robust else NOMINAL,
-        inside=SampledEstimate(1 - outside.value, 1 - outside.high, 1 - outside.low),
-        outside=outside,
-        below=tails[0] if math.isfinite(goal.low) else None,
-        above=tails[1] if math.isfinite(goal.high) else None,
+        name=ROBUST if found is subject.robust else NOMINAL,
+        inside=SampledEstimate(1 - fails.value, 1 - fails.high, 1 - fails.low),
+        outside=fails,
+        below=below * fails.value if math.isfinite(goal.low) else None,
+        above=(1 - below) * fails.value if math.isfinite(goal.high) else None,
         mean=SampledEstimate(mean.mean, mean.low, mean.high),
         std=SampledEstimate(spread.value, max(0.0, spread.low), spread.high),
         cp=ratio(lambda i: i.cp) if both else None,
         cpk=ratio(lambda i: i.cpk),
         ppk=ratio(lambda i: i.ppk),
         cpm=ratio(lambda i: i.cpm) if both else None,
-        normal=_normal(indices(seen.best, seen.weights, goal, target)),
+        normal=_normal(guess),
     )
 
 
 def _normal(best: Indices) -> bool:
     ends = (best.high - best.mean) / (3 * best.std), (best.mean - best.low) / (3 * best.std)
     return bool(best.std > 0) and all(abs(float(end) - 1) <= ALIKE for end in ends)
-
-
-def _outside(
-    subject: Subject, x: Float[Tensor, "1 d"], seen: InUse, goal: Constraint
-) -> tuple[SampledEstimate, tuple[float, float]]:
-    """The share out of specification, with as many draws far out as so small a share needs."""
-    room = goal.margin().worst
-    fails = seen.without(room)
-    if float(fails.best) < BEYOND:
-        seen = subject.in_use(x, further_out(subject, max(float(fails.best), LEAST)))
-        fails = seen.without(room)
-    low, high = between(fails, seen.left_open(room))
-    best = indices(seen.best, seen.weights, goal)
-    return SampledEstimate(float(fails.best), low, high), (float(best.below), float(best.above))
-
-
-def further_out(subject: Subject, share: float) -> Rehearsal:
-    """Draws for a share of the values that is so small."""
-    return rehearsal(subject.optimizer.fitted.mixture, share, subject.generator(4))

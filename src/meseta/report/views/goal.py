@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from meseta.measures.constraints import Constraint
 from meseta.noise.widened import widened
@@ -15,8 +14,7 @@ from meseta.optimizer.record import SURE
 from meseta.optimizer.window import Window
 from meseta.optimizer.window import window as largest_window
 from meseta.report.views.estimate import SampledEstimate
-from meseta.report.views.outcomes import DRAWS, central
-from meseta.report.views.shares import MANY
+from meseta.report.views.meeting import inside
 from meseta.report.views.subject import Subject
 from meseta.report.views.wording import Terms
 from meseta.space.named_noise import own_law
@@ -79,17 +77,9 @@ def of_goal(
 def meets(
     subject: Subject, goal: Constraint, column: int = 0, factor: float = 1.0
 ) -> SampledEstimate:
-    """The share of the values that meet the goal at the robust optimum, with other noise.
-
-    Its value is by the best guess of f, its interval by paths.
-    """
-    law = widened(subject.law, column, factor) if factor != 1 else subject.law
-    many, few = (subject.perturbed(subject.x_robust, num, 3, law) for num in (MANY, DRAWS))
-
-    def share(values: Any) -> Any:
-        return ((values >= goal.low) & (values <= goal.high)).double().mean(-1)
-
-    return central(float(share(subject.f_best_guess(many))), share(subject.f_values(few)))
+    """The share of the values that meet the goal at the robust optimum, with other noise."""
+    law = widened(subject.law, column, factor) if factor != 1 else None
+    return inside(subject, goal, subject.x_robust, law)
 
 
 def allocation_of(

@@ -11,9 +11,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.in_use import InUse, Taken, between
+from meseta.gp.in_use import InUse, Taken
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import SampledEstimate
+from meseta.report.views.meeting import inside
 from meseta.report.views.subject import Subject
 from meseta.report.views.wording import Terms
 
@@ -57,8 +58,11 @@ def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
     edges = _edges(both)
     counted = [_histogram(each, edges) for each in both]
     (robust, around), (nominal, about) = counted
-    names = (ROBUST, NOMINAL)
-    tables = [_outcomes(name, each, terms) for name, each in zip(names, both, strict=True)]
+    rows = ((ROBUST, subject.x_robust), (NOMINAL, subject.x_nominal))
+    tables = [
+        _outcomes(name, each, None if terms.goal is None else inside(subject, terms.goal, x))
+        for (name, x), each in zip(rows, both, strict=True)
+    ]
     return OutcomesOfBoth(
         tables[0],
         tables[1],
@@ -100,13 +104,7 @@ def std(values: Tensor, weights: Tensor) -> Tensor:
     return (weights * (values - mean).square()).sum(-1).sqrt()
 
 
-def _outcomes(name: str, seen: InUse, terms: Terms) -> Outcomes:
-    meets = None
-    if terms.goal is not None:
-        room = terms.goal.margin().worst
-        fails, off = seen.without(room), seen.left_open(room)
-        low, high = between(fails, off)
-        meets = SampledEstimate(1 - float(fails.best), 1 - high, 1 - low)
+def _outcomes(name: str, seen: InUse, meets: SampledEstimate | None) -> Outcomes:
     spread = sampled(seen.of(std))
     return Outcomes(
         name,
