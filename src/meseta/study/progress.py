@@ -60,6 +60,7 @@ class Progress:
     waiting: int
     budget: int | None
     withdrawn: int = 0
+    confirming: int = 0  # runs that confirm a design, pending or told: beside the search
 
     @property
     def taken(self) -> int:
@@ -73,7 +74,6 @@ class Progress:
 
 
 def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
-    # runs that confirm a design are beside the search
     counts = Counter(kind_of(trial) for trial in trials if CONFIRMS not in trial.user_attrs)
     return Progress(
         counts["complete"],
@@ -84,7 +84,13 @@ def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
         counts["waiting"],
         budget,
         counts["withdrawn"],
+        sum(map(is_run, trials)),
     )
+
+
+def is_run(trial: FrozenTrial) -> bool:
+    """Whether it confirms a design, and counts."""
+    return CONFIRMS in trial.user_attrs and kind_of(trial) in ("complete", "failed", "asked")
 
 
 def gives_up(now: Progress, before: int, give_up: int) -> bool:
