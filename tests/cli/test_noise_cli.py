@@ -53,7 +53,9 @@ def test_a_table_becomes_lines_of_a_study_file(folder):
     assert "column 'who' has no numbers, and is left out" in said.stderr
     assert "-o noise.html" in said.stderr
     assert all(len(line) <= 80 for line in said.stdout.splitlines() if "  " in line)
-    _, lines = said.stdout.split("# for the study file, beside the ranges of the parameters\n")
+    _, lines = said.stdout.split(
+        "# for the study file: put each noise line into the table of its parameter\n"
+    )
     laws = study_with(folder, lines)
     assert set(laws) == {"speed", ("arm", "gap")}
     assert isinstance(laws["speed"], meseta.Normal)
@@ -94,7 +96,7 @@ def test_planned_and_executed_values(folder):
     write(folder / "doses.csv", ["planned [ml]", "dose [ml]"], [*rows, ("", "3.1"), ("2.0", "")])
     said = typed("noise", "doses.csv", "--planned", "planned", "--executed", "dose [ml]")
     assert "2 rows without 'dose'" in said.stderr
-    _, lines = said.stdout.split("parameters\n")
+    _, lines = said.stdout.split("of its parameter\n")
     (law,) = study_with(folder, lines).values()
     assert law.relative
     assert law.std == pytest.approx(0.05, rel=0.3)
@@ -107,16 +109,16 @@ def test_where_nothing_fits_the_file_itself_is_the_law(folder):
     said = typed("noise", "arm.csv")
     assert 'csv = "arm.csv", column = "arm [mm]"' in said.stdout
     assert "other: all 60 values are 1" in said.stdout
-    (law,) = study_with(folder, said.stdout.split("parameters\n")[1]).values()
+    (law,) = study_with(folder, said.stdout.split("of its parameter\n")[1]).values()
     assert law == meseta.Empirical([round(v, 4) for v in two])
     (folder / "bare.csv").write_text("\n".join(f"{v:.4f}" for v in two))
     said = typed("noise", "bare.csv")
-    (law,) = study_with(folder, said.stdout.split("parameters\n")[1]).values()
+    (law,) = study_with(folder, said.stdout.split("of its parameter\n")[1]).values()
     assert law == meseta.Empirical([round(v, 4) for v in two])
     write(folder / "gaps.csv", ["arm", "n"], [*((f"{v:.4f}", 0) for v in two), ("", 0)])
     said = typed("noise", "gaps.csv", "--column", "arm")
     assert "samples = [" in said.stdout  # a study file would refuse the empty cell
-    (law,) = study_with(folder, said.stdout.split("parameters\n")[1]).values()
+    (law,) = study_with(folder, said.stdout.split("of its parameter\n")[1]).values()
     assert len(law.samples) == 60
 
 
@@ -239,7 +241,7 @@ def test_control_characters_do_not_reach_the_terminal(folder):
     write(folder / "measured.csv", ["\x1b[31mx"], [[f"{v:.4f}"] for v in batch()[:, 1]])
     said = typed("noise", "measured.csv")
     assert "\x1b" not in said.output
-    assert tomllib.loads(said.stdout.split("parameters\n")[1])
+    assert tomllib.loads(said.stdout.split("of its parameter\n")[1])
 
 
 def test_laws_are_fitted_without_torch(folder):

@@ -58,6 +58,36 @@ def test_a_template_is_written_once(folder):
     assert (folder / "other.toml").exists()
 
 
+@pytest.mark.parametrize("path", [".", "", "/"])
+def test_a_template_needs_the_name_of_a_file(folder, path):
+    assert "is a folder; name the file" in typed("init", path, code=2).stderr
+
+
+@pytest.mark.parametrize("command", ["ask", "status"])
+def test_a_table_has_one_form_and_csv_is_printed(folder, command):
+    (folder / "lab.toml").write_text(LAB)
+    typed("ask", "lab.toml")
+    both = typed(command, "lab.toml", "--csv", "--xlsx", "all.xlsx", code=2)
+    assert "--csv and --xlsx do not go together" in both.stderr
+    assert not (folder / "all.xlsx").exists()
+    named = typed(command, "lab.toml", "--csv", "next.csv", code=2)
+    assert f"{command} ... --csv > next.csv" in named.stderr
+    assert json.loads(typed("status", "lab.toml", "--json").stdout)["asked"] == 1
+
+
+def test_status_shows_how_good_values_are_where_there_is_room(folder):
+    (folder / "lab.toml").write_text(LAB)
+    typed("ask", "lab.toml", "-n", 2)
+    typed("tell", "lab.toml", 0, "0.5", "--std", "0", "--n", 3)
+    assert re.search(r"value +std +n\n.*0.5 +0 +3\n", typed("status", "lab.toml").stdout)
+    assert ",std,n," in typed("status", "lab.toml", "--csv").stdout
+    long = LAB.replace('"ml"', f'"{"m" * 40}"')
+    (folder / "lab.toml").write_text(long)
+    said = typed("status", "lab.toml").stdout
+    assert "not shown: std, n; `meseta status lab.toml --csv` has them" in said
+    assert "value\n" in said
+
+
 def test_a_day_at_the_bench(folder):
     (folder / "lab.toml").write_text(LAB)
     table = typed("ask", "lab.toml", "-n", 4).output

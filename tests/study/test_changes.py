@@ -141,7 +141,7 @@ REFUSED = {
     "no old": (LAB + SPEED, [], "'speed' is new: say which value the trials so far had"),
     "bad old": (LAB + SPEED, ["--old", "speed=fast"], "finite number"),
     "wrong old": (LAB + SPEED, ["--old", "sped=6"], "no new parameter 'sped' (did you mean"),
-    "old of an old one": (LAB, ["--old", "x=6"], "no new parameter 'x', only none"),
+    "old of an old one": (LAB, ["--old", "x=6"], "'x' is a parameter of the study already"),
     "old twice": (LAB + SPEED, ["--old", "speed=6", "--old", "speed=7"], "has 'speed' twice"),
     "bad file": (LAB + SPEED + 'noise = "wide"\n', ["--old", "speed=6"], "parameters.speed.noise"),
 }

@@ -131,6 +131,7 @@ def test_everything_that_was_told_can_be_put_right(lab, words, value, attributes
         (["correct", 0, "mass=2", "--why", "x"], "there is no outcome 'mass'"),
         (["correct", 2, "0.5", "--why", "x"], "has no 'stress', which has a constraint"),
         (["withdraw", 3, "--why", "x"], "trial 3 is pending"),
+        (["withdraw", 3, "--why", "no time"], "with --spoilt REASON"),
         (["withdraw", 7, "--why", "x"], "there is no trial 7"),
         (["withdraw", 0], "Missing option '--why'"),
         (["comment", 8, "x"], "there is no trial 8"),

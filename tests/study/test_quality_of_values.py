@@ -226,7 +226,9 @@ def test_runs_confirm_a_design_or_do_not(pressed, folder, how):
     rows = list(csv.DictReader(io.StringIO(planned.stdout)))
     assert len({row["x"] for row in rows}) == (1 if how else 6)
     assert "0 of 6 runs are told" in typed("confirm", "press.toml", code=3).stderr
-    assert "9 of 9 done" in typed("status", "press.toml").stdout  # they are beside the budget
+    shown = typed("status", "press.toml").stdout  # they are beside the budget
+    assert "9 of 9 done, 6 runs to confirm" in shown
+    assert "beside the budget: 9, 10, 11, 12, 13, 14" in shown
     text = ["trial,value,mass"]
     for i, row in enumerate(rows):
         x = float(row["x"]) + (0.05 * (-1) ** i if how else 0)
@@ -251,7 +253,8 @@ def test_runs_confirm_a_design_or_do_not(pressed, folder, how):
         typed("tell", "press.toml", number, "0.2", "mass=2.5", "--yes")
     bad = typed("confirm", "press.toml").stdout
     assert "the promise did not hold: 4 runs" in bad
-    assert "worse than promised" in bad
+    assert "worse than promised. If the model is right, 4 runs give" in bad
+    assert "`meseta report press.toml` shows" in bad
     assert "mass: kept in 0 of 4 runs" in bad
 
 

@@ -977,3 +977,18 @@ def test_reading_a_file_does_not_load_torch(tmp_path):
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("parameters.x.low = 4,0\n", "numbers have a decimal point"),
+        ("[parameters.x]\nlow = 0\n[parameters.x]\nhigh = 1\n", "stands once in the file"),
+        ("[parameters.x]\nlow = 0\nlow = 1\n", "stands once in the file"),
+        ("study.unit = mm\n", "texts stand in quotes"),
+    ],
+)
+def test_advice_on_toml_that_is_not_valid(tmp_path, text, advice):
+    (tmp_path / "press.toml").write_text(text)
+    with pytest.raises(StudyError, match=advice):
+        read_study(tmp_path / "press.toml")

@@ -6,8 +6,9 @@ import typer
 
 from meseta.cli.endings import NOTHING_YET, failures, stop, wrong_use
 from meseta.cli.opening import Json, StudyPath, opened
-from meseta.cli.printing import echo, print_json
+from meseta.cli.printing import check_form, echo, print_json
 from meseta.cli.study import Csv, Xlsx, print_planned
+from meseta.cli.tables import TableCommand
 from meseta.study.terminal import say
 
 if TYPE_CHECKING:
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command()(confirm)
+    app.command(cls=TableCommand)(confirm)
 
 
 def confirm(
     path: StudyPath,
     n: Annotated[
         int | None,
-        typer.Option("-n", min=2, help="Plan so many runs; none: judge those that were told."),
+        typer.Option("-n", min=2, help="Plan this number of runs; none: judge those told."),
     ] = None,
     as_it_comes: Annotated[
         bool,
@@ -49,6 +50,7 @@ def confirm(
         _judge(path, as_json)
         return
     with failures(), wrong_use():
+        check_form(csv, as_json, xlsx)
         from meseta.study import excel
 
         with excel.new_file(xlsx) as file, failures():
@@ -95,6 +97,11 @@ def _judge(path: "Path", as_json: bool) -> None:
         print_json(_data(plan, found))
         return
     echo(str(found))
+    if not found.held:
+        echo(
+            "Either the noise is larger than the file says, or another one, or the model is wrong "
+            f"there: the page of `meseta report {path}` shows whether the model can be relied on"
+        )
     if plan.pending:
         say(f"not told yet: {', '.join(map(str, plan.pending))}")
 

@@ -85,7 +85,7 @@ def noise(
     if python:
         echo("import meseta\n\n" + python_lines(answer.lines), nl=False)
     else:
-        echo("# for the study file, beside the ranges of the parameters")
+        echo("# for the study file: put each noise line into the table of its parameter")
         echo(toml_lines(answer.lines), nl=False)
     if output is not None:
         say(f"{output} is written")

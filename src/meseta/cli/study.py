@@ -37,7 +37,8 @@ from meseta.cli.opening import (
     told,
 )
 from meseta.cli.optional_value import ReportCommand
-from meseta.cli.printing import counted, echo, print_csv, print_json
+from meseta.cli.printing import check_form, counted, echo, print_csv, print_json
+from meseta.cli.tables import TableCommand
 from meseta.study.terminal import say
 
 if TYPE_CHECKING:
@@ -63,8 +64,10 @@ def add_to(app: typer.Typer) -> None:
     """Add the commands, in the order people need them."""
     app.command()(init)
     app.command(cls=ReportCommand)(run)
-    for function in (status, recommend, report, ask):
-        app.command()(function)
+    app.command(cls=TableCommand)(status)
+    app.command()(recommend)
+    app.command()(report)
+    app.command(cls=TableCommand)(ask)
     app.command(cls=NumbersCommand)(tell)
     record.add_to(app)
     app.command("import", cls=NumbersCommand)(take_over)
@@ -78,6 +81,8 @@ def init(
     """Write a study file to start from, every line explained."""
     from meseta.study.toml.template import template
 
+    if path.is_dir() or not path.name:
+        stop(f"{path} is a folder; name the file to write, such as press.toml", WRONG_USE)
     if path.suffix != ".toml":
         path = path.with_name(f"{path.name}.toml")
     try:
@@ -166,12 +171,14 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False, xlsx: Xlsx 
         if row["error"]:
             what = "failed" if row["state"] == "failed" else "lacks an outcome"
             echo(f"trial {row['trial']} {what}: {row['error'].splitlines()[0]}")
-    for line in (*show.amendment_lines(rows), *show.change_lines(ledger.study)):
+    changes = show.change_lines(ledger.study)
+    for line in (*show.amendment_lines(rows), *show.confirming_lines(trials), *changes):
         echo(line)
 
 
 def _export(path: Path, csv: bool, as_json: bool, xlsx: Path | None) -> None:
     with failures(), wrong_use():
+        check_form(csv, as_json, xlsx)
         from meseta.study import excel, show
         from meseta.study.export import export
         from meseta.study.progress import progress
@@ -255,6 +262,7 @@ def ask(
 ) -> None:
     """Show the next experiments to carry out; `meseta tell` takes their results."""
     with failures(), wrong_use():
+        check_form(csv, as_json, xlsx)
         from meseta.study import excel
 
         with excel.new_file(xlsx) as file, failures():

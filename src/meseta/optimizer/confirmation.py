@@ -75,8 +75,9 @@ class Confirmation:
         lines = [
             f"{'the promise held' if self.held else 'the promise did not hold'}: "
             f"{self.runs} runs{f', and {self.failed} that failed' if self.failed else ''}",
-            f"{self.words} of their values: {self.found:.5g}, {said[self.verdict]}: "
-            f"so many lie between {low:.5g} and {high:.5g} in 95 % of the cases",
+            f"{self.words} of their values: {self.found:.5g}, {said[self.verdict]}. "
+            f"If the model is right, {self.runs} runs give {low:.5g} to {high:.5g} "
+            "in 95 % of the cases",
         ]
         for name, kept in self.constraints.items():
             fewer = ". That is fewer than was asked for" if kept.verdict == "worse" else ""

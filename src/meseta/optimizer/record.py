@@ -94,7 +94,8 @@ class Test:
 
     def __str__(self) -> str:
         word = "as expected" if self.passed else "not as expected"
-        return f"evaluated: {self.value:.5g}, {word} ({self.expected:.5g} ± {BAND * self.std:.2g})"
+        others = f"{self.expected:.5g} ± {BAND * self.std:.2g} by the other values"
+        return f"evaluated: {self.value:.5g}, {word} ({others})"
 
 
 SURE = 0.95  # the probability from which on a design counts as one that keeps its constraints

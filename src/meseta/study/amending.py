@@ -108,7 +108,8 @@ def _told(ledger: Ledger, number: int) -> FrozenTrial:
     if not _counted(trials, number).state.is_finished():
         raise ValueError(
             f"trial {number} is pending, so that there is nothing to put right; `meseta tell "
-            f"{ledger.file.label} {number} ...` stores its outcome"
+            f"{ledger.file.label} {number} ...` stores its outcome, or, with --spoilt REASON, that "
+            "it will have none and does not count"
         )
     return trial
 

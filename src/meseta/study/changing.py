@@ -54,6 +54,11 @@ def plan_change(file: StudyFile, old: Mapping[str, str]) -> tuple[optuna.Study, 
     for name in old:
         if name not in wanted or name in kept:
             new = [each for each in wanted if each not in kept]
+            if name in kept and name in wanted:
+                raise ValueError(
+                    f"--old: {name!r} is a parameter of the study already; `meseta correct "
+                    f"{file.label} TRIAL --set {name}=... --why REASON` puts a trial right"
+                )
             raise ValueError(f"--old: {unknown('new parameter', name, new)}")
     if not kept or (wanted == kept and designs == kept_designs(study)):
         return study, None

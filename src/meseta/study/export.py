@@ -1,16 +1,14 @@
 """The trials of a study as files and programs take them, whatever the study file says by now."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from optuna.trial import FrozenTrial
 
-from meseta.optimizer.outcomes import EXECUTED, VALUE
-from meseta.optimizer.precision import COUNT, STD
+from meseta.optimizer.outcomes import VALUE
 from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
-from meseta.study.quality import OF, columns
+from meseta.study.quality import quality_cell, told_columns
 from meseta.study.show import change_data, trial_data
 from meseta.study.spreadsheet import COMMENT, FAILED, STATE, TRIAL, Cells
 from meseta.study.toml.file import StudyFile, read_study, read_whereabouts
@@ -40,7 +38,7 @@ class Export:
         told = dict.fromkeys(name for row in rows for name in row["outcomes"])
         others = list(dict.fromkeys((*self.file.outcomes.names, *told)))
         remarks = any(row["amendments"] for row in rows)
-        quality = [name for name in columns(self.file) if any(_quality(r, name) for r in rows)]
+        quality = told_columns(self.file, rows)
         cells = [
             [
                 row["trial"],
@@ -48,7 +46,7 @@ class Export:
                 *map(row["params"].get, names),
                 row["value"],
                 *map(row["outcomes"].get, others),
-                *(_quality(row, name) for name in quality),
+                *(quality_cell(row, name) for name in quality),
                 row["error"] if row["state"] == FAILED else None,
                 *(["; ".join(each["text"] for each in row["amendments"])] if remarks else []),
             ]
@@ -57,14 +55,6 @@ class Export:
         further = [COMMENT] if remarks else []
         header = [TRIAL, STATE, *names, VALUE, *others, *quality, FAILED, *further]
         return Cells(header, cells)
-
-
-def _quality(row: Mapping[str, Any], column: str) -> Any:
-    """The cell of a column that says how good the values are; None: nothing is said."""
-    if column in (STD, EXECUTED, COUNT):
-        said = row["std"].get(VALUE) if column == STD else row[column]
-        return None if column == COUNT and said == 1 else said
-    return row["std"].get(column.removeprefix(OF))
 
 
 def export(path: Path) -> Export:

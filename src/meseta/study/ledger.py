@@ -173,8 +173,9 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
         database = None if kept is None else _patient(file, kept, patience)
         if database is None or file.name not in optuna.get_all_study_names(database.storage):
             raise StorageError(
-                f"{_where(file)} has no study {file.name!r} yet; `meseta run {file.label}` or "
-                f"`meseta ask {file.label}` begins it"
+                f"{_where(file)} has no study {file.name!r} yet; `meseta "
+                f"{'ask' if file.objective is None else 'run'} {file.label}` begins it, or "
+                f"`meseta import {file.label} DATA.csv` with experiments from before"
             )
         study = optuna.load_study(study_name=file.name, storage=database.storage)
         _check_format(file, study)

@@ -61,6 +61,7 @@ class Progress:
     budget: int | None
     withdrawn: int = 0
     measured: tuple[float, float] | None = None  # the lowest and the highest value
+    confirming: int = 0  # runs that confirm a design, pending or told: beside the search
 
     @property
     def taken(self) -> int:
@@ -89,7 +90,13 @@ def progress(trials: Sequence[FrozenTrial], budget: int | None) -> Progress:
         budget,
         counts["withdrawn"],
         (min(known), max(known)) if known else None,
+        sum(map(is_run, trials)),
     )
+
+
+def is_run(trial: FrozenTrial) -> bool:
+    """Whether it confirms a design, and counts."""
+    return CONFIRMS in trial.user_attrs and kind_of(trial) in ("complete", "failed", "asked")
 
 
 def gives_up(now: Progress, before: int, give_up: int) -> bool:

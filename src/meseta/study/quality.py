@@ -95,3 +95,18 @@ def usual_execution(file: StudyFile, executed: Iterable[str]) -> Execution | Non
     if usual is None:
         return None
     return "known" if any(not file.parameters[name].environment for name in executed) else usual
+
+
+def told_columns(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The columns in which a row of `show.trial_data` says how good its values are."""
+    return [
+        name for name in columns(file) if any(quality_cell(row, name) is not None for row in rows)
+    ]
+
+
+def quality_cell(row: Mapping[str, Any], column: str) -> Any:
+    """The cell of a column that says how good the values are; None: nothing is said."""
+    if column in (STD, EXECUTED, COUNT):
+        said = row["std"].get(VALUE) if column == STD else row[column]
+        return None if column == COUNT and said == 1 else said
+    return row["std"].get(column.removeprefix(OF))

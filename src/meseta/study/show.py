@@ -28,7 +28,8 @@ from meseta.optimizer.amendment import Amendment
 from meseta.optimizer.precision import COUNT
 from meseta.optimizer.record import Kept, Trial
 from meseta.study.headers import Column, headings
-from meseta.study.progress import Progress, kind_of
+from meseta.study.progress import Progress, is_run, kind_of
+from meseta.study.quality import quality_cell, told_columns
 from meseta.study.spreadsheet import TRIAL, Cells
 from meseta.study.tables import study_columns
 from meseta.study.terminal import one_line
@@ -44,14 +45,21 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
     Nothing is wrapped or cut off, in a terminal, a file or a pipe.
     """
-    names = [_cell(name) for name in header]
-    cells = [[_cell(value) for value in row] for row in rows]
-    wide = _grid("right", [names, *cells])
-    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
-    if _width(wide) <= terminal:
-        return _plain(wide)
+    if _fits(header, rows):
+        return _plain(_grid("right", _texts(header, rows)))
+    names, *cells = _texts(header, rows)
     blocks = [_grid("left", list(zip(names, row, strict=True))) for row in cells]
     return "\n".join(map(_plain, blocks))
+
+
+def _fits(header: Sequence[str], rows: Sequence[Sequence[object]]) -> bool:
+    """Whether the terminal is wide enough for the columns side by side."""
+    terminal = shutil.get_terminal_size().columns if sys.stdout.isatty() else WIDTH
+    return _width(_grid("right", _texts(header, rows))) <= terminal
+
+
+def _texts(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[list[Text]]:
+    return [[_cell(value) for value in row] for row in (header, *rows)]
 
 
 def _cell(value: object) -> Text:
@@ -94,7 +102,13 @@ def _console(text: io.StringIO, width: int) -> Console:
 
 
 def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
-    """The rows of `trial_data` as a table."""
+    """The rows of `trial_data` as a table.
+
+    Columns on how good values are would break a table that is just narrow enough: a line below it
+    says then where they are.
+    """
+    if not rows:
+        return ""
     names = list(file.parameters)
     others = file.outcomes.names
     header = ["trial", "state", *(_headed(file, name) for name in names), "value", *others]
@@ -108,7 +122,15 @@ def trial_table(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> str:
         ]
         for row in rows
     ]
-    return table(header, cells) if cells else ""
+    quality = told_columns(file, rows)
+    whole = [
+        [*each, *(quality_cell(row, name) for name in quality)]
+        for each, row in zip(cells, rows, strict=True)
+    ]
+    if quality and _fits(header, cells) and not _fits([*header, *quality], whole):
+        left_out = f"not shown: {', '.join(quality)}; `meseta status {file.label} --csv` has them"
+        return f"{table(header, cells)}{left_out}\n"
+    return table([*header, *quality], whole)
 
 
 def planned_table(file: StudyFile, planned: Sequence[Trial]) -> str:
@@ -199,6 +221,12 @@ def amendment_lines(rows: Sequence[Mapping[str, Any]]) -> list[str]:
     ]
 
 
+def confirming_lines(trials: Sequence[FrozenTrial]) -> list[str]:
+    """Which trials are runs that confirm a design, in a line; empty: there are none."""
+    numbers = [str(trial.number) for trial in trials if is_run(trial)]
+    return [f"runs to confirm a design, beside the budget: {', '.join(numbers)}"] * bool(numbers)
+
+
 def change_data(study: Study) -> list[dict[str, Any]]:
     """The changes of the parameters, for programs."""
     return [
@@ -233,6 +261,7 @@ def progress_line(file: StudyFile, now: Progress) -> str:
             (now.asked, "pending"),
             (now.abandoned, "whose worker is gone"),
             (now.withdrawn, "withdrawn"),
+            (now.confirming, "runs to confirm"),
         )
         if count
     ]
@@ -247,6 +276,7 @@ def progress_data(now: Progress) -> dict[str, int | None]:
         "asked": now.asked,
         "abandoned": now.abandoned,
         "withdrawn": now.withdrawn,
+        "confirming": now.confirming,
         "budget": now.budget,
         "left": now.left,
     }

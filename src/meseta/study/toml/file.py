@@ -288,8 +288,18 @@ def _parse(label: str, text: str) -> dict[str, Any]:
             says = f"{says[: at.start()]}, column {at[2]}"
         elif "(at end of document)" in says:
             line = text.rstrip().count("\n") + 1
-        says = f"not valid TOML: {says}; texts stand in quotes, each key on a line of its own"
+        wrong = text.splitlines()[line - 1] if line else ""
+        says = f"not valid TOML: {says}; {_advice(says, wrong)}"
         raise StudyError(label, [Mistake(line, (), says)]) from None
+
+
+def _advice(says: str, line: str) -> str:
+    """What to do about a line that is not valid TOML."""
+    if re.match("Cannot (declare|overwrite|mutate)", says):
+        return "each table and each key stands once in the file: put both together, or take one out"
+    if re.search(r"=\s*[-+]?\d+,\d", line):
+        return "numbers have a decimal point, 0.5 and not 0,5"
+    return "texts stand in quotes, each key on a line of its own"
 
 
 def _validated(label: str, raw: dict[str, Any], lines: Lines) -> Contents:
