@@ -13,8 +13,11 @@ from command_line import typed
 from meseta.report import page
 from meseta.report.views.running import Running
 from meseta.study import live
+from meseta.study.ledger import open_ledger
 from meseta.study.live import EVERY, FIRST, LiveReport, kept_current
 from meseta.study.progress import Progress
+from meseta.study.toml.file import read_study
+from meseta.study.workers import watch
 from processes import Command
 
 STUDY = """
@@ -143,6 +146,24 @@ def test_a_report_that_fails_is_a_warning_once(folder, clock, capsys, monkeypatc
     assert said.count("could not be written: no model") == 1
     assert "\x1b" not in said
     assert not (folder / "r.html").exists()
+
+
+@pytest.mark.parametrize(("direction", "best"), [("maximize", "7.5"), ("minimize", "-2")])
+def test_the_bar_names_the_best_that_was_measured(folder, direction, best):
+    prepare(folder)
+    text = (
+        (folder / "s.toml").read_text().replace("seed = 3", f'seed = 3\ndirection = "{direction}"')
+    )
+    (folder / "s.toml").write_text(text)
+    ledger = open_ledger(read_study("s.toml"))
+    assert "best measured" not in watch._said(ledger, done(0), None)
+    now = replace(done(3), measured=(-2.0, 7.5))
+    assert watch._said(ledger, now, None)["best measured"] == best
+    report = LiveReport(ledger, folder / "r.html")
+    report.best = "7.1 ± 0.2 after 3"
+    said = watch._said(ledger, now, report)
+    assert said["robust value"] == report.best
+    assert "best measured" not in said
 
 
 # ---- the page
