@@ -101,9 +101,30 @@ def test_corrections_change_the_quality_alone(lab):
     typed("tell", "lab.toml", 0, "0.8", "--std", "0.1")
     typed("correct", "lab.toml", 0, "--n", 5, "--executed", "unseen", "--why", "five, in the oven")
     said = typed("status", "lab.toml").stdout
-    assert "n 1 -> 5, executed known -> unseen: five, in the oven" in said
+    assert "n 1 -> 5, executed none -> unseen: five, in the oven" in said
     (trial,) = model().trials[:1]
     assert (trial.value, dict(trial.std), trial.n, trial.unseen) == (0.8, {"value": 0.1}, 5, True)
+
+
+def test_what_is_known_after_all_is_put_right(lab):
+    typed("tell", "lab.toml", 0, "0.8", "mass=1")
+    (lab / "lab.toml").write_text(LAB.replace("budget = 8", 'budget = 8\nexecuted = "unseen"'))
+    for number in (1, 2):
+        typed("tell", "lab.toml", number, "0.7", "mass=1")
+    assert [trial.unseen for trial in model().trials if trial.value] == [True] * 3
+    # it was told before the file said so
+    typed("correct", "lab.toml", 0, "--executed", "known", "--why", "done by hand")
+    said = typed("correct", "lab.toml", 1, "--set", "x=0.31", "--why", "in the log").stdout
+    assert "executed unseen -> known: in the log" in said
+    typed("correct", "lab.toml", 2, "--set", "x=0.3", "--executed", "unseen", "--why", "it was set")
+    read = [(trial.unseen, trial.measured) for trial in model().trials if trial.value]
+    assert read == [(False, ()), (False, ("x",)), (True, ())]
+
+
+def test_a_standard_deviation_of_what_failed_is_no_correction(lab):
+    typed("tell", "lab.toml", 0, "--failed", "cracked")
+    done = typed("correct", "lab.toml", 0, "--std", 0.1, "--n", 3, "--why", "x", code=2)
+    assert "there is a std of 'strength', but no value of it" in done.stderr
 
 
 def test_a_parameter_may_be_called_n(folder):
@@ -175,7 +196,7 @@ def test_optuna_studies_say_it_by_attributes():
     assert [(dict(t.std), t.n, t.unseen) for t in found.optimizer.trials] == [
         ({"value": 0.1}, 1, True),
         ({}, 4, False),
-        ({}, 1, False),
+        ({}, 1, True),
         ({}, 1, False),
     ]
     assert "what trial 2 says about its quality is left out: n must be at least 1" in str(found)

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from meseta.boundary import LONGEST_TEXT, cut, shown
 from meseta.optimizer.outcomes import VALUE
-from meseta.optimizer.precision import COUNT, STD, Execution
+from meseta.optimizer.precision import COUNT, STD, Execution, check_of_values
 from meseta.space.parameter import Design
 
 What = Literal["correct", "withdraw", "comment"]
@@ -43,7 +43,7 @@ class Entry:
     outcomes: Mapping[str, float] = field(default_factory=dict)  # others, as far as known
     std: Mapping[str, float] = field(default_factory=dict)  # this and the next as in `Trial`
     n: int = 1
-    unseen: bool = False
+    unseen: bool | None = False  # None: it does not say so, and goes by the study
     measured: tuple[str, ...] = ()
     withdrawn: bool = False  # it does not count
 
@@ -123,8 +123,8 @@ class Amendment:
         )
 
 
-def _execution(unseen: bool) -> Execution:
-    return "unseen" if unseen else "known"
+def _execution(unseen: bool | None) -> Execution | None:
+    return None if unseen is None else "unseen" if unseen else "known"
 
 
 def _word(said: object) -> str:
@@ -179,8 +179,10 @@ def _known(said: Mapping[str, float | None]) -> dict[str, float]:
     return {name: each for name, each in said.items() if each is not None}
 
 
-def check_amendment(number: int, entry: Entry, amendment: Amendment) -> None:
-    """Refuse an amendment that says nothing new of a trial."""
+def check_amendment(
+    number: int, entry: Entry, amendment: Amendment, objective: str = VALUE
+) -> None:
+    """Refuse an amendment that says nothing new of a trial, or a std of what has no value."""
     if not amendment.why.strip():
         what = "text" if amendment.what == "comment" else "why"
         raise ValueError(f"{what} must be a text for those who read the record later, got none")
@@ -195,12 +197,15 @@ def check_amendment(number: int, entry: Entry, amendment: Amendment) -> None:
             f"trial {number} was withdrawn; give its value, or say why it failed, and it counts "
             "again"
         )
+    now = _corrected(entry, amendment)
+    known = (*now.outcomes, *(() if now.value is None else (VALUE,)))
+    check_of_values(_known(amendment.std), known, objective)
     if not amendment.changes:
         raise ValueError(
             f"there is nothing to correct of trial {number}: give its value, another outcome, or "
             "what was carried out"
         )
-    if _corrected(entry, amendment) == entry:
+    if now == entry:
         raise ValueError(f"trial {number} already has all of that; nothing is corrected")
 
 

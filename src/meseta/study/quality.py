@@ -94,4 +94,9 @@ def usual_execution(file: StudyFile, executed: Iterable[str]) -> Execution | Non
     usual = file.chosen.executed
     if usual is None:
         return None
-    return "known" if any(not file.parameters[name].environment for name in executed) else usual
+    return "known" if tells_design(file, executed) else usual
+
+
+def tells_design(file: StudyFile, executed: Iterable[str]) -> bool:
+    """Whether what was carried out is told of a parameter that is no environment."""
+    return any(not file.parameters[name].environment for name in executed)
