@@ -11,7 +11,14 @@ import pytest
 
 import meseta
 from command_line import typed
-from meseta.integrations.optuna import EXECUTED, EXECUTION, PRECISION, RobustSampler, recommend
+from meseta.integrations.optuna import (
+    EXECUTED,
+    EXECUTION,
+    PRECISION,
+    RobustSampler,
+    correct,
+    recommend,
+)
 from meseta.study.answer import answer_of
 from meseta.study.ledger import open_ledger
 from meseta.study.toml.file import read_study
@@ -225,6 +232,22 @@ def test_optuna_studies_say_it_by_attributes():
         ({}, 1, False),
     ]
     assert "what trial 2 says about its quality is left out: n must be at least 1" in str(found)
+
+
+def test_corrections_in_optuna_keep_a_standard_deviation_by_any_name():
+    study = optuna.create_study(direction="maximize")
+    study.add_trials(
+        optuna.trial.create_trial(
+            value=x,
+            params={"x": x},
+            distributions={"x": optuna.distributions.FloatDistribution(0, 1)},
+            user_attrs={PRECISION: {"std": {"strength": 0.1}}},
+        )
+        for x in (0.2, 0.6)
+    )
+    correct(study, 0, 0.3, why="typed")
+    found = recommend(study, noise={"x": meseta.Normal(0.05)}, objective="strength")
+    assert [dict(trial.std) for trial in found.optimizer.trials] == [{"value": 0.1}] * 2
 
 
 PRESS = """

@@ -160,6 +160,7 @@ def _corrected(entry: Entry, amendment: Amendment) -> Entry:
     elif value is not None and any(each is not None for each in amendment.outcomes.values()):
         error = None  # it said which outcome was missing
     std = _known({**entry.std, **amendment.std})
+    others = {*entry.outcomes, *amendment.outcomes}  # any other name is that of the value
     unseen = entry.unseen if amendment.unseen is None else amendment.unseen
     return Entry(
         value,
@@ -167,7 +168,11 @@ def _corrected(entry: Entry, amendment: Amendment) -> Entry:
         {**entry.params, **amendment.params},
         outcomes,
         # what has no value any more has no standard deviation either
-        {n: each for n, each in std.items() if n in outcomes or (n == VALUE and value is not None)},
+        {
+            name: each
+            for name, each in std.items()
+            if name in outcomes or (name not in others and value is not None)
+        },
         entry.n if amendment.n is None else amendment.n,
         unseen,
         () if unseen else tuple(dict.fromkeys((*entry.measured, *amendment.params))),
