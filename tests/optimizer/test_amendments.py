@@ -105,7 +105,9 @@ def test_what_a_value_was_told_with_stays_or_is_put_right():
     assert quality(0) == ({"value": 0.3}, 5, False)
     told = optimizer.trials[0].amendments[2].in_words()
     assert told.endswith("std of stress 0.2 -> none, executed unseen -> known")
-    optimizer.correct(1, None, why="cracked")
+    optimizer.correct(1, why="read off after all", params={"x": 0.4})
+    assert (quality(1), optimizer.trials[1].measured) == ((std, 3, False), ("x",))
+    optimizer.correct(1, None, why="cracked", executed="unseen")
     assert quality(1) == ({"stress": 0.2}, 3, True)
     with pytest.raises(ValueError, match="std of 'value', but no value of it"):
         optimizer.correct(1, why="x", std=0.1)

@@ -50,6 +50,8 @@ def test_trials_keep_what_was_told_about_their_quality():
         ({"std": -0.1}, "std must not be negative, got -0.1"),
         ({"std": "much"}, "std must be a number"),
         ({"std": math.nan}, "std must be finite"),
+        ({"std": 1e160}, "std must be within ±1e.100, which the model can hold"),
+        ({"n": 10**400}, "n must be at most 9007199254740992"),
         ({"std": {"weight": 0.1}}, "there is no outcome 'weight'"),
         ({"n": 0}, "n must be at least 1, got 0"),
         ({"n": 2.5}, "n must be a whole number"),

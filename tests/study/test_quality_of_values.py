@@ -11,7 +11,14 @@ import pytest
 
 import meseta
 from command_line import typed
-from meseta.integrations.optuna import EXECUTED, EXECUTION, PRECISION, RobustSampler, recommend
+from meseta.integrations.optuna import (
+    EXECUTED,
+    EXECUTION,
+    PRECISION,
+    RobustSampler,
+    correct,
+    recommend,
+)
 from meseta.study.answer import answer_of
 from meseta.study.ledger import open_ledger
 from meseta.study.toml.file import read_study
@@ -101,9 +108,55 @@ def test_corrections_change_the_quality_alone(lab):
     typed("tell", "lab.toml", 0, "0.8", "--std", "0.1")
     typed("correct", "lab.toml", 0, "--n", 5, "--executed", "unseen", "--why", "five, in the oven")
     said = typed("status", "lab.toml").stdout
-    assert "n 1 -> 5, executed known -> unseen: five, in the oven" in said
+    assert "n 1 -> 5, executed none -> unseen: five, in the oven" in said
     (trial,) = model().trials[:1]
     assert (trial.value, dict(trial.std), trial.n, trial.unseen) == (0.8, {"value": 0.1}, 5, True)
+
+
+@pytest.mark.parametrize("said", ["std,0.2", "std of mass,0.3", "n,3", "executed,known"])
+def test_a_row_that_was_told_with_another_quality_is_refused(lab, said):
+    (lab / "a.csv").write_text(
+        "trial,strength,mass,std,n,executed\n0,0.8,1,0.1,2,unseen\n1,0.7,1,,,\n"
+    )
+    typed("tell", "lab.toml", "--table", "a.csv")
+    assert "0 stored" in typed("tell", "lab.toml", "--table", "a.csv").stdout
+    name, each = said.split(",")
+    (lab / "b.csv").write_text(f"trial,strength,mass,{name}\n0,0.8,1,\n")
+    assert "0 stored" in typed("tell", "lab.toml", "--table", "b.csv").stdout
+    (lab / "b.csv").write_text(f"trial,strength,mass,{name}\n0,0.8,1,{each}\n")
+    done = typed("tell", "lab.toml", "--table", "b.csv", code=2)
+    assert "b.csv:2: trial 0 already has the value 0.8" in done.stderr
+    assert "std = 0.1, n = 2, executed = unseen" in done.stderr
+
+
+def test_a_standard_deviation_has_the_unit_of_its_value(lab):
+    (lab / "lab.toml").write_text(LAB.replace("budget = 8", 'budget = 8\nunit = "MPa"'))
+    (lab / "a.csv").write_text("trial,strength [MPa],std [kPa]\n0,0.8,100\n")
+    done = typed("tell", "lab.toml", "--table", "a.csv", code=2)
+    assert "'std [kPa]' is in 'kPa', but the unit of 'std' is 'MPa'" in done.stderr
+    (lab / "a.csv").write_text("trial,strength [MPa],std [MPa]\n0,0.8,0.1\n")
+    assert not typed("tell", "lab.toml", "--table", "a.csv").stderr
+
+
+def test_what_is_known_after_all_is_put_right(lab):
+    typed("tell", "lab.toml", 0, "0.8", "mass=1")
+    (lab / "lab.toml").write_text(LAB.replace("budget = 8", 'budget = 8\nexecuted = "unseen"'))
+    for number in (1, 2):
+        typed("tell", "lab.toml", number, "0.7", "mass=1")
+    assert [trial.unseen for trial in model().trials if trial.value] == [True] * 3
+    # it was told before the file said so
+    typed("correct", "lab.toml", 0, "--executed", "known", "--why", "done by hand")
+    said = typed("correct", "lab.toml", 1, "--set", "x=0.31", "--why", "in the log").stdout
+    assert "executed unseen -> known: in the log" in said
+    typed("correct", "lab.toml", 2, "--set", "x=0.3", "--executed", "unseen", "--why", "it was set")
+    read = [(trial.unseen, trial.measured) for trial in model().trials if trial.value]
+    assert read == [(False, ()), (False, ("x",)), (True, ())]
+
+
+def test_a_standard_deviation_of_what_failed_is_no_correction(lab):
+    typed("tell", "lab.toml", 0, "--failed", "cracked")
+    done = typed("correct", "lab.toml", 0, "--std", 0.1, "--n", 3, "--why", "x", code=2)
+    assert "there is a std of 'strength', but no value of it" in done.stderr
 
 
 def test_a_parameter_may_be_called_n(folder):
@@ -175,10 +228,26 @@ def test_optuna_studies_say_it_by_attributes():
     assert [(dict(t.std), t.n, t.unseen) for t in found.optimizer.trials] == [
         ({"value": 0.1}, 1, True),
         ({}, 4, False),
-        ({}, 1, False),
+        ({}, 1, True),
         ({}, 1, False),
     ]
     assert "what trial 2 says about its quality is left out: n must be at least 1" in str(found)
+
+
+def test_corrections_in_optuna_keep_a_standard_deviation_by_any_name():
+    study = optuna.create_study(direction="maximize")
+    study.add_trials(
+        optuna.trial.create_trial(
+            value=x,
+            params={"x": x},
+            distributions={"x": optuna.distributions.FloatDistribution(0, 1)},
+            user_attrs={PRECISION: {"std": {"strength": 0.1}}},
+        )
+        for x in (0.2, 0.6)
+    )
+    correct(study, 0, 0.3, why="typed")
+    found = recommend(study, noise={"x": meseta.Normal(0.05)}, objective="strength")
+    assert [dict(trial.std) for trial in found.optimizer.trials] == [{"value": 0.1}] * 2
 
 
 PRESS = """
@@ -225,7 +294,7 @@ def test_runs_confirm_a_design_or_do_not(pressed, folder, how):
     assert "promised: mean 1." in planned.stderr
     rows = list(csv.DictReader(io.StringIO(planned.stdout)))
     assert len({row["x"] for row in rows}) == (1 if how else 6)
-    assert "0 of 6 runs are told" in typed("confirm", "press.toml", code=3).stderr
+    assert "0 of 6 runs gave a value" in typed("confirm", "press.toml", code=3).stderr
     shown = typed("status", "press.toml").stdout  # they are beside the budget
     assert "9 of 9 done, 6 runs to confirm" in shown
     assert "beside the budget: 9, 10, 11, 12, 13, 14" in shown
@@ -263,6 +332,29 @@ def test_nothing_can_be_confirmed_before_there_are_values(folder):
     typed("ask", "lab.toml")
     done = typed("confirm", "lab.toml", "-n", 3, code=3)
     assert "there is no value yet to recommend by" in done.stderr
+
+
+def test_runs_of_whole_numbers_and_of_what_was_read_off(folder):
+    (folder / "lab.toml").write_text(
+        '[study]\nmethod = "sobol"\nkernel = "se"\n'
+        "[parameters.layers]\ntype = 'int'\nlow = 1\nhigh = 9\n"
+        "noise = { law = 'discrete', values = [-1, 0, 1] }\n"
+        "[parameters.x]\nlow = 0\nhigh = 1\nnoise = 0.05\n"
+        "[parameters.folds]\ntype = 'int'\nlow = 1\nhigh = 9\nnoise = 0.3\n"
+    )
+    typed("ask", "lab.toml", "-n", 3)
+    for number in range(3):
+        typed("tell", "lab.toml", number, -number)
+    runs = json.loads(typed("confirm", "lab.toml", "-n", 3, "--json").stdout)["runs"]
+    assert all(isinstance(run["params"]["layers"], int) for run in runs)
+    assert all(len(str(run["params"]["folds"])) <= 7 for run in runs)
+    typed("confirm", "lab.toml", "-n", 3, "--as-it-comes")
+    (folder / "a.csv").write_text("trial,x,value\n6,0.123,1\n7,,failed\n8,,failed\n")
+    typed("tell", "lab.toml", "--table", "a.csv")
+    trial = next(trial for trial in model().trials if trial.value == 1)
+    assert (trial.unseen, trial.measured) == (False, ("x",))
+    done = typed("confirm", "lab.toml", code=3).stderr
+    assert "1 of 3 runs gave a value, which is too few to judge by; none is pending" in done
 
 
 def test_small_values_on_a_logarithmic_scale_are_not_rounded_away(folder):

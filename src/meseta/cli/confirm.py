@@ -85,11 +85,13 @@ def _judge(path: "Path", as_json: bool) -> None:
 
         with wrong_use():
             plan = confirming.last_plan(ledger)
-            if sum(trial.value is not None for trial in plan.told) < LEAST:
-                told, of = len(plan.told), len(plan.trials)
+            valued = sum(trial.value is not None for trial in plan.told)
+            if valued < LEAST:
+                pending = ", ".join(map(str, plan.pending))
+                left = f"pending: {pending}" if pending else "none is pending: plan others by -n"
                 stop(
-                    f"{told} of {of} runs are told, which is too few to judge by; pending: "
-                    f"{', '.join(map(str, plan.pending)) or 'none'}",
+                    f"{valued} of {len(plan.trials)} runs gave a value, which is too few to judge "
+                    f"by; {left}",
                     NOTHING_YET,
                 )
         found = confirming.judged(ledger, plan)

@@ -21,6 +21,7 @@ Values = Float64[np.ndarray, " n"]
 LOG_ROOT = math.log(2 * math.pi) / 2
 # Degrees of freedom that are tried. More than 30 look like the normal law.
 FREEDOMS = (30.0, 20.0, 14.0, 10.0, 8.0, 6.0, 5.0, 4.0, 3.5, 3.0, 2.5, 2.1)
+AT_ONCE = 2_000_000  # densities that are held in memory
 STEPS = 6  # of the search for a scale; each starts from that of the freedom before
 HALVINGS = 45  # of an interval: as many digits as there are
 # Standard deviations, in half-widths, of truncated normal laws: beyond the ends it looks like the
@@ -185,9 +186,12 @@ def _student_estimate(rows: Rows, offset: bool) -> Estimate:
 def _student_profile(values: Values, offset: bool) -> tuple[Values, Values]:
     found = _student_estimate(values[None], offset)
     widths = found.width[0] * np.geomspace(1 / 8, 8, 321)
-    z = (values - found.centre[0]) / widths[:, None]
-    by_freedom = [_student_log_density(z, np.full((1, 1), df)).sum(-1) for df in FREEDOMS]
-    return widths, np.max(by_freedom, 0) - len(values) * np.log(widths)
+    best = []
+    for some in np.array_split(widths, math.ceil(len(widths) * len(values) / AT_ONCE)):
+        z = (values - found.centre[0]) / some[:, None]
+        by_freedom = [_student_log_density(z, np.full((1, 1), df)).sum(-1) for df in FREEDOMS]
+        best.append(np.max(by_freedom, 0))
+    return widths, np.concatenate(best) - len(values) * np.log(widths)
 
 
 def _student_log_density(z: Rows, df: Column) -> Rows:

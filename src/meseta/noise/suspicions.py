@@ -92,23 +92,29 @@ def outliers(values: Values, sure: float = 0.05) -> list[int]:
 
     The generalised test of extreme studentised deviates [Rosner 1983].
     """
-    left = list(range(len(values)))
+    order = np.argsort(values, kind="stable")
+    rest = values[order]  # the farthest is at one of its ends
+    first = 0
     removed: list[int] = []
     found = 0
     for _ in range(max(1, len(values) // 10)):
-        n = len(left)
+        n = len(rest)
         if n < 6:
             break
-        rest = values[left]
         std = float(rest.std(ddof=1))
         if not std:
             break
-        away = np.abs(rest - rest.mean()) / std
-        place = int(away.argmax())
+        mean = float(rest.mean())
+        below, above = mean - float(rest[0]), float(rest[-1]) - mean
         t = float(stdtrit(n - 2, 1 - sure / (2 * n)))
         critical = (n - 1) * t / math.sqrt((n - 2 + t**2) * n)
-        removed.append(left.pop(place))
-        if away[place] > critical:
+        if below >= above:
+            removed.append(int(order[first]))
+            first, rest = first + 1, rest[1:]
+        else:
+            removed.append(int(order[first + n - 1]))
+            rest = rest[:-1]
+        if max(below, above) / std > critical:
             found = len(removed)
     return sorted(removed[:found])
 

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 
 from meseta.boundary import LONGEST_TEXT, cut, shown
 from meseta.optimizer.outcomes import VALUE
-from meseta.optimizer.precision import COUNT, STD, Execution
+from meseta.optimizer.precision import COUNT, STD, Execution, check_of_values
 from meseta.space.parameter import Design
 
 What = Literal["correct", "withdraw", "comment"]
@@ -43,7 +43,7 @@ class Entry:
     outcomes: Mapping[str, float] = field(default_factory=dict)  # others, as far as known
     std: Mapping[str, float] = field(default_factory=dict)  # this and the next as in `Trial`
     n: int = 1
-    unseen: bool = False
+    unseen: bool | None = False  # None: it does not say so, and goes by the study
     measured: tuple[str, ...] = ()
     withdrawn: bool = False  # it does not count
 
@@ -123,8 +123,8 @@ class Amendment:
         )
 
 
-def _execution(unseen: bool) -> Execution:
-    return "unseen" if unseen else "known"
+def _execution(unseen: bool | None) -> Execution | None:
+    return None if unseen is None else "unseen" if unseen else "known"
 
 
 def _word(said: object) -> str:
@@ -160,6 +160,7 @@ def _corrected(entry: Entry, amendment: Amendment) -> Entry:
     elif value is not None and any(each is not None for each in amendment.outcomes.values()):
         error = None  # it said which outcome was missing
     std = _known({**entry.std, **amendment.std})
+    others = {*entry.outcomes, *amendment.outcomes}  # any other name is that of the value
     unseen = entry.unseen if amendment.unseen is None else amendment.unseen
     return Entry(
         value,
@@ -167,7 +168,11 @@ def _corrected(entry: Entry, amendment: Amendment) -> Entry:
         {**entry.params, **amendment.params},
         outcomes,
         # what has no value any more has no standard deviation either
-        {n: each for n, each in std.items() if n in outcomes or (n == VALUE and value is not None)},
+        {
+            name: each
+            for name, each in std.items()
+            if name in outcomes or (name not in others and value is not None)
+        },
         entry.n if amendment.n is None else amendment.n,
         unseen,
         () if unseen else tuple(dict.fromkeys((*entry.measured, *amendment.params))),
@@ -179,8 +184,10 @@ def _known(said: Mapping[str, float | None]) -> dict[str, float]:
     return {name: each for name, each in said.items() if each is not None}
 
 
-def check_amendment(number: int, entry: Entry, amendment: Amendment) -> None:
-    """Refuse an amendment that says nothing new of a trial."""
+def check_amendment(
+    number: int, entry: Entry, amendment: Amendment, objective: str = VALUE
+) -> None:
+    """Refuse an amendment that says nothing new of a trial, or a std of what has no value."""
     if not amendment.why.strip():
         what = "text" if amendment.what == "comment" else "why"
         raise ValueError(f"{what} must be a text for those who read the record later, got none")
@@ -195,12 +202,15 @@ def check_amendment(number: int, entry: Entry, amendment: Amendment) -> None:
             f"trial {number} was withdrawn; give its value, or say why it failed, and it counts "
             "again"
         )
+    now = _corrected(entry, amendment)
+    known = (*now.outcomes, *(() if now.value is None else (VALUE,)))
+    check_of_values(_known(amendment.std), known, objective)
     if not amendment.changes:
         raise ValueError(
             f"there is nothing to correct of trial {number}: give its value, another outcome, or "
             "what was carried out"
         )
-    if _corrected(entry, amendment) == entry:
+    if now == entry:
         raise ValueError(f"trial {number} already has all of that; nothing is corrected")
 
 

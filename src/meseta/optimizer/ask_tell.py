@@ -438,7 +438,8 @@ class Optimizer:
             value: The value in fact; a dict: those of the outcomes that change; None: the
                 evaluation failed. Left out: as it was told.
             why: For those who read the record later.
-            params: What was carried out in fact; only those that change. They count as measured.
+            params: What was carried out in fact; only those that change. They count as measured,
+                and a trial on which the noise acted unseen is known then.
             error: Why it failed in fact; None: as `why` says.
             std: See `tell`; in a dict, None stands for one that is not known in fact. None: as it
                 was told, also where the value changes.
@@ -454,6 +455,8 @@ class Optimizer:
         execution = read_execution(executed)
         if execution == "unseen":
             check_acting(self._acting)
+        elif trial.entry.unseen and any(name in self.environments.design for name in params or ()):
+            execution = "known"
         reason = read_words("why", why)
         amendment = Amendment(
             "correct",
@@ -484,10 +487,7 @@ class Optimizer:
 
     def _amend(self, trial: Trial, amendment: Amendment) -> None:
         ((entry, known),) = applied(trial.entry, [amendment])
-        given = () if entry.value is None else (VALUE,)
-        new = {name: std for name, std in amendment.std.items() if std is not None}
-        check_of_values(new, (*given, *entry.outcomes), self.outcomes.objective)
-        check_amendment(trial.number, trial.entry, amendment)
+        check_amendment(trial.number, trial.entry, amendment, self.outcomes.objective)
         self._record = self._record.with_amended(trial.amended(entry, known))
         if amendment.what != "comment":
             self._forget()

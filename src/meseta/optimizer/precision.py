@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal
 
-from meseta.boundary import read_count, read_number, unknown
+from meseta.boundary import LARGEST_WHOLE, read_count, read_value, unknown
 from meseta.optimizer.outcomes import VALUE, Outcomes
 
 # What is known about where an experiment was carried out: as it was told, or not, since the noise
@@ -39,7 +39,7 @@ def read_new_std(std: object, outcomes: Outcomes) -> dict[str, float | None]:
 
 def _read_one(what: str, std: object) -> float:
     remedy = "leave it out if it is not known"
-    number = read_number(what, std, remedy)
+    number = read_value(std, what, remedy)
     if number < 0:
         raise ValueError(f"{what} must not be negative, got {std!r}; {remedy}")
     return number
@@ -47,7 +47,7 @@ def _read_one(what: str, std: object) -> float:
 
 def read_n(n: object) -> int:
     """The number of measurements whose mean was told."""
-    return 1 if n is None else read_count(COUNT, n)
+    return 1 if n is None else read_count(COUNT, n, most=LARGEST_WHOLE)
 
 
 def check_of_values(std: Mapping[str, float], known: tuple[str, ...], objective: str) -> None:

@@ -71,7 +71,7 @@ class Trial:
             outcomes=entry.outcomes,
             std=entry.std,
             n=entry.n,
-            unseen=entry.unseen,
+            unseen=bool(entry.unseen),
             measured=() if planned is None else entry.measured,
             amendments=amendments,
         )

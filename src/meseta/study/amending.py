@@ -1,6 +1,7 @@
 """What a person says of a trial that was told before: corrections, withdrawals and comments."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from optuna.trial import FrozenTrial
@@ -23,7 +24,7 @@ from meseta.study.lab import (
 )
 from meseta.study.ledger import Ledger, raise_format
 from meseta.study.progress import kept_instead, kind_of
-from meseta.study.quality import read_quality
+from meseta.study.quality import read_quality, tells_design
 from meseta.study.unusual import Said, unusual
 
 
@@ -53,7 +54,9 @@ def read_correction(ledger: Ledger, number: int, cells: Cells, why: str) -> Amen
         **_read_quality(ledger, quality),
     )
     entry = present_entry(trial)
-    check_amendment(number, entry, amendment)
+    if entry.unseen and amendment.unseen is None and tells_design(ledger.file, amendment.params):
+        amendment = replace(amendment, unseen=False)
+    check_amendment(number, entry, amendment, ledger.file.outcomes.objective)
     known = any(each is not None for each in amendment.outcomes.values())
     if entry.value is None and not entry.outcomes and (amendment.value is not None or known):
         # its first outcome

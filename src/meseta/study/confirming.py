@@ -8,7 +8,7 @@ from optuna.trial import FrozenTrial
 
 from meseta.integrations.optuna.attributes import executed_of, outcomes_of
 from meseta.optimizer.record import Trial
-from meseta.space.parameter import Float
+from meseta.space.parameter import Float, Int, Parameter
 from meseta.study.answer import answer_of, answer_without
 from meseta.study.digits import with_few_digits
 from meseta.study.ledger import Ledger
@@ -73,12 +73,18 @@ def plan_runs(ledger: Ledger, num: int, how: How) -> tuple[list[Trial], "StudyAn
 def _settable(ledger: Ledger, place: Mapping[str, Any]) -> dict[str, Any]:
     """What can be set of a place, with readable digits."""
     return {
-        name: with_few_digits(parameter, place[name], MORE_DIGITS)
-        if isinstance(parameter, Float)
-        else place[name]
+        name: _readable(parameter, place[name])
         for name, parameter in ledger.parameters.items()
         if name in place and name not in ledger.file.observed
     }
+
+
+def _readable(parameter: Parameter, value: Any) -> Any:
+    if isinstance(parameter, Int) and value == int(value):
+        return int(value)
+    if isinstance(parameter, Float | Int):  # noise on whole numbers may give others
+        return with_few_digits(parameter, value, MORE_DIGITS)
+    return value
 
 
 def _within(ledger: Ledger, place: Mapping[str, Any], answer: "StudyAnswer") -> dict[str, Any]:

@@ -6,7 +6,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, localcon
 from typing import Any
 
 from meseta.space.allowed import Linear, read_rule
-from meseta.space.parameter import Categorical, Float, Parameter
+from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.toml.file import StudyFile
 
 # The resolution of designs that are carried out by hand, in shares of the ranges.
@@ -75,7 +75,7 @@ def _rules(
 
 
 def with_few_digits(
-    parameter: Float, value: float, more: int = 0, way: str = ROUND_HALF_UP
+    parameter: Float | Int, value: float, more: int = 0, way: str = ROUND_HALF_UP
 ) -> float:
     """The value to the resolution of the parameter, or with `more` digits; in no range."""
     ((low, high),) = parameter.ends

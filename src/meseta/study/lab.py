@@ -34,7 +34,7 @@ from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, CONFIRMS
 from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
 from meseta.study.quality import NONE as NO_QUALITY
-from meseta.study.quality import Quality, read_quality, texts_in
+from meseta.study.quality import Quality, agrees, quality_of, read_quality, tells_design, texts_in
 from meseta.study.sampling import FileSampler
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
@@ -277,8 +277,6 @@ def _read_outcome(
     value, failed, texts, others, comment, quality, table = cells
     confirms = trial.user_attrs.get(CONFIRMS, {})
     place = confirms.get("place", {})
-    if confirms.get("how") == "as-it-comes":
-        quality = {EXECUTED_COLUMN: "unseen", **quality}
     executed = read_values(ledger.parameters, texts)
     observed, settings = ledger.file.observed, {**trial.params, **place}
     plan = {n: v for n, v in settings.items() if table and n not in observed}
@@ -289,6 +287,8 @@ def _read_outcome(
     }
     rounded = tuple(n for n in kept if n in plan and is_rounded(plan[n], texts[n]))
     measured = [name for name in kept if name not in rounded]
+    if confirms.get("how") == "as-it-comes" and not tells_design(ledger.file, measured):
+        quality = {EXECUTED_COLUMN: "unseen", **quality}
     read = known_others(others, f" of trial {number}")
     # what was set on purpose was carried out, unless it is told otherwise; nobody measured it
     purposed = {name: v for name, v in place.items() if name not in kept}
@@ -407,6 +407,7 @@ def _told_sentence(trials: Sequence[FrozenTrial], number: int, told: FrozenTrial
     carried_out = f", carried out with {settings}" if settings else ""
     others = outcomes_of(told)
     carried_out += "".join(f", {name} = {value}" for name, value in others.items())
+    carried_out += "".join(f", {name} = {value}" for name, value in quality_of(told).items())
     return (
         f"trial {number} already has the value {told.value}{carried_out}{where}. "
         f"{_pending(trials)} `meseta correct` puts a value right"
@@ -430,7 +431,9 @@ def _is_same(ledger: Ledger, told: FrozenTrial, outcome: Outcome) -> bool:
         others=outcome.others,
         failed=outcome.value is None,
     )
-    return is_same_experiment(kept, given, ledger.parameters)
+    if not is_same_experiment(kept, given, ledger.parameters):
+        return False
+    return agrees(outcome.quality, told, ledger.file, outcome.executed)
 
 
 def check_constrained(ledger: Ledger, others: Mapping[str, str], number: int) -> None:

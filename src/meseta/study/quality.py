@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from meseta.integrations.optuna.attributes import EXECUTION, PRECISION
+from optuna.trial import FrozenTrial
+
+from meseta.integrations.optuna.attributes import EXECUTION, PRECISION, precision_of, stds_of
 from meseta.optimizer.outcomes import EXECUTED, VALUE
 from meseta.optimizer.precision import (
     COUNT,
@@ -14,6 +16,7 @@ from meseta.optimizer.precision import (
     read_n,
     read_std,
 )
+from meseta.study.digits import is_same
 from meseta.study.entries import read_text_number
 from meseta.study.toml.file import StudyFile
 
@@ -36,6 +39,14 @@ class Quality(NamedTuple):
 
 
 NONE = Quality({}, 1, None)
+
+
+def unit_of(file: StudyFile, column: str) -> str | None:
+    """The unit of a column that says so; None: it has none."""
+    if column == STD:
+        return file.unit
+    limits = file.constraints.get(column.removeprefix(OF))
+    return None if limits is None else limits.unit
 
 
 def columns(file: StudyFile) -> dict[str, bool]:
@@ -86,6 +97,25 @@ def read_quality(
     return Quality(std, read_n(whole), said)
 
 
+def quality_of(trial: FrozenTrial) -> dict[str, Any]:
+    """What a trial says about its values, by column."""
+    std = {STD if name == VALUE else f"{OF}{name}": each for name, each in stds_of(trial).items()}
+    n, execution = precision_of(trial).get(COUNT), trial.user_attrs.get(EXECUTION)
+    said = {**std, COUNT: n, EXECUTED: execution}
+    return {name: each for name, each in said.items() if each is not None}
+
+
+def agrees(quality: Quality, trial: FrozenTrial, file: StudyFile, executed: Iterable[str]) -> bool:
+    """Whether a trial has all that is said here; what is not said here it may have."""
+    kept, n = stds_of(trial), precision_of(trial).get(COUNT, 1)
+    usual, said = usual_execution(file, executed), quality.execution
+    return (
+        all(is_same(kept.get(name), each) for name, each in quality.std.items())
+        and quality.n in (1, n)
+        and said in (None, usual, trial.user_attrs.get(EXECUTION))
+    )
+
+
 def usual_execution(file: StudyFile, executed: Iterable[str]) -> Execution | None:
     """What the file says about trials that do not say it; what was told was seen.
 
@@ -94,7 +124,12 @@ def usual_execution(file: StudyFile, executed: Iterable[str]) -> Execution | Non
     usual = file.chosen.executed
     if usual is None:
         return None
-    return "known" if any(not file.parameters[name].environment for name in executed) else usual
+    return "known" if tells_design(file, executed) else usual
+
+
+def tells_design(file: StudyFile, executed: Iterable[str]) -> bool:
+    """Whether what was carried out is told of a parameter that is no environment."""
+    return any(not file.parameters[name].environment for name in executed)
 
 
 def told_columns(file: StudyFile, rows: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -10,6 +10,7 @@ from meseta.study.decimals import notes_on, styles
 from meseta.study.excel import EXCEL, OTHERS, read_sheet
 from meseta.study.headers import Column, find_columns, named
 from meseta.study.quality import columns as quality_columns
+from meseta.study.quality import unit_of
 from meseta.study.spreadsheet import COLUMNS, COMMENT, Cell, Line, Lines, Unreadable, read_lines
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def study_columns(
         for name, numbers in COLUMNS.items()
         if name != VALUE
     ]
-    quality = [Column(name, numbers) for name, numbers in quality_columns(file).items()]
+    quality = [
+        Column(name, numbers, unit_of(file, name))
+        for name, numbers in quality_columns(file).items()
+    ]
     return [*settings, own, *others, *quality, *fixed]
 
 

@@ -138,7 +138,7 @@ def entry_of(trial: FrozenTrial) -> Entry:
         {name: each for name, each in known.items() if name not in unknown},
         stds_of(trial),
         precision_of(trial).get(COUNT, 1),
-        trial.user_attrs.get(EXECUTION) == "unseen",
+        {"unseen": True, "known": False}.get(str(trial.user_attrs.get(EXECUTION))),
     )
 
 
@@ -147,7 +147,7 @@ def _rewritten(
 ) -> FrozenTrial:
     """A copy of the trial as it was told, that has what the entry has."""
     if entry.withdrawn:
-        entry = Entry(None, None, entry.params, withdrawn=True)
+        entry = Entry(None, None, entry.params, unseen=None, withdrawn=True)
     given = dict.fromkeys((*executed_of(trial), *(n for each in amendments for n in each.params)))
     # what is not known any more stays there as None: Optuna's own constraints have it still
     gone = dict.fromkeys([*constraints_of(trial), *outcomes_of(trial)])
@@ -165,7 +165,9 @@ def _rewritten(
             **({STD: dict(entry.std)} if entry.std else {}),
             **({COUNT: entry.n} if entry.n != 1 else {}),
         },
-        EXECUTION: "unseen" if entry.unseen else trial.user_attrs.get(EXECUTION) and "known",
+        EXECUTION: trial.user_attrs.get(EXECUTION)
+        if entry.unseen is None
+        else ("unseen" if entry.unseen else "known"),
     }
     kept = {key: each for key, each in trial.user_attrs.items() if key not in (*attributes, VOID)}
     new = _with(trial, {**kept, **{key: each for key, each in attributes.items() if each}, **said})

@@ -139,7 +139,13 @@ class RobustSampler(optuna.samplers.BaseSampler):
         settings = with_constraints(self._settings, others)
         fresh = optimizer_of(study, space, replace(settings, seed=self._seed))
         read = read_trials(
-            others, space, observed(settings), settings.possible, fresh.outcomes, settings.executed
+            others,
+            space,
+            observed(settings),
+            settings.possible,
+            fresh.outcomes,
+            settings.executed,
+            tuple(fresh.environments.variables),
         )
         known = list(read.trials)
         awaited = [

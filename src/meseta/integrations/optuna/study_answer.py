@@ -99,6 +99,7 @@ def modelled(
         settings.possible,
         optimizer.outcomes,
         settings.executed,
+        tuple(optimizer.environments.variables),
     )
     optimizer = optimizer.with_trials(read.trials)
     if not optimizer.has_values:

@@ -51,13 +51,14 @@ def read_trials(
     possible: tuple[float, float] = EVERY,
     outcomes: Outcomes = ONE,
     execution: Execution = "known",
+    environment: Sequence[str] = (),
 ) -> StudyTrials:
     """Complete trials, and as failed or pending what must not be proposed once more.
 
     A pruned trial has no value, but what it was stopped for would stop it again: it is avoided as
     a failed one is. So is a complete one whose value is not finite, or not possible. `observed` are
     parameters whose values are those of EXECUTED alone. `execution` holds for trials that do not
-    say it.
+    say it, unless they tell what was carried out of the design: of what is no `environment`.
     """
     read: list[Trial] = []
     numbers: list[int] = []
@@ -103,10 +104,17 @@ def read_trials(
         precision: dict[str, Any] = {}
         if state == "complete" or others:
             try:
-                precision = _precision(trial, outcomes, observed, execution, value, others)
+                precision = _precision(trial, outcomes, value, others)
             except (TypeError, ValueError) as error:
                 said = f"what trial {trial.number} says about its quality is left out: {error}"
                 left_out.append(said)
+            told = any(name not in environment for name in executed_of(trial))
+            how: Execution = "known" if told else execution
+            try:
+                how = read_execution(trial.user_attrs.get(EXECUTION)) or how
+            except ValueError as error:
+                left_out.append(f"trial {trial.number} goes by what the study says: {error}")
+            precision["unseen"] = how == "unseen"
         numbers.append(trial.number)
         asked = not trial.user_attrs.get(UNASKED)
         origin: Origin = "method" if asked else "told"
@@ -131,21 +139,16 @@ def read_trials(
 def _precision(
     trial: FrozenTrial,
     outcomes: Outcomes,
-    observed: Sequence[str],
-    execution: Execution,
     value: float | None,
     others: Mapping[str, float],
 ) -> dict[str, Any]:
-    """How good its values are, and whether the noise acted on it unseen."""
+    """How good its values are."""
     said = precision_of(trial)
     std = read_std(said.get(STD), outcomes)
     given = (*others, *(() if value is None else (VALUE,)))
-    told = any(name not in observed for name in executed_of(trial))
-    how = read_execution(trial.user_attrs.get(EXECUTION)) or ("known" if told else execution)
     return {
         "std": {name: each for name, each in std.items() if name in given},
         "n": read_n(said.get(COUNT)),
-        "unseen": how == "unseen",
     }
 
 
