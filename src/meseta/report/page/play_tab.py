@@ -7,8 +7,8 @@ from typing import Any
 
 from meseta.report.page.labels import label, parameter_title, value_title
 from meseta.report.page.markup import Child, Markup, element, together
-from meseta.report.page.numbers import setting
 from meseta.report.page.packing import packed
+from meseta.report.page.summary import specification
 from meseta.report.page.theme import LIGHT, SCALE, translucent
 from meseta.report.page.traces import OF_F, OF_G
 from meseta.report.views.playground import Knob, Playground
@@ -60,7 +60,7 @@ def _figures(terms: Terms) -> Markup:
         ("nominal", "Nominal value (f)", "without noise"),
     ]
     if terms.goal is not None:
-        shown.append(("meets", "Meets the specification", _limits(terms)))
+        shown.append(("meets", "Meets the specification", specification(terms)))
     cells = [
         element(
             "div",
@@ -244,11 +244,6 @@ def _remarks(ground: Playground) -> Markup | None:
     return element("ul", [element("li", line) for line in lines]) if lines else None
 
 
-def _limits(terms: Terms) -> str:
-    limits = (("at least", terms.at_least), ("at most", terms.at_most))
-    return " and ".join(f"{w} {setting(v, terms.unit)}" for w, v in limits if v is not None)
-
-
 def plain(ground: Playground, terms: Terms) -> dict[str, Any]:
     """The model as model.js takes it."""
     knobs = [
@@ -269,6 +264,8 @@ def _json(report: Report, ground: Playground) -> str:
         "at_least": terms.at_least,
         "at_most": terms.at_most,
     }
+    if report.outcomes is not None and report.outcomes.robust.meets is not None:
+        data["words"]["meets"] = asdict(report.outcomes.robust.meets)
     data["pair"] = _pair(report, ground)
     data["look"] = {
         "robust": LIGHT.robust,
