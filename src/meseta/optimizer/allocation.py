@@ -12,6 +12,7 @@ from meseta.boundary import shown
 from meseta.gp.limited import Assessed
 from meseta.measures.constraints import Constraint
 from meseta.noise.width import width_of
+from meseta.optimizer.beyond import share_beyond
 from meseta.optimizer.cheapest import DRAWS, Answer, Search, Tolerance, cheapest
 from meseta.optimizer.constrained import sure_of
 from meseta.optimizer.goals import Goal, goals_of, read_confidence
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 # "not met": not even with the narrowest tolerances.
 Met = Literal["sure", "best guess", "not met"]
 DIGITS = 5
+NOTICED = 0.01  # a share of the noise beyond all evaluations that is worth a word
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,7 @@ class Allocation:
     today: Design  # the design that is recommended for the tolerances of today
     today_kept: Mapping[str, Kept]
     experiment: Design | None  # where a value would tell most about the goals; None: met surely
+    beyond: float = 0.0  # the share of the noise that falls beyond everything that was evaluated
 
     @property
     def cost(self) -> float:
@@ -86,6 +89,11 @@ class Allocation:
         lines += [f"  {name}: {kept}" for name, kept in self.kept.items()]
         lines.append(f"today: {in_a_line(self.today)}")
         lines += [f"  {name}: {kept}" for name, kept in self.today_kept.items()]
+        if self.beyond > NOTICED:
+            lines.append(
+                f"{percent(self.beyond)} of this noise falls beyond everything that was evaluated, "
+                "where the model extrapolates: allow experiments there (evaluate)"
+            )
         if self.experiment is not None:
             lines.append(f"an experiment that would tell most: {in_a_line(self.experiment)}")
         return "\n".join(lines)
@@ -139,6 +147,7 @@ def allocation(
         if guess.meets:
             met, found = "best guess", guess
     x = search.first[0]
+    low, high = optimizer.space.bounds
     before = search.assessed(x, (), {})
     return Allocation(
         met,
@@ -150,6 +159,12 @@ def allocation(
         design_at(optimizer, x),
         kept_by(optimizer, goals, before),
         None if met == "sure" else _experiment(optimizer, tolerances, goals, found),
+        share_beyond(
+            search.law_with(tolerances, found.factors),
+            optimizer.space.columns(found.x),
+            optimizer.space.columns(optimizer.fitted.mixture.heaviest.X),
+            high - low,
+        ),
     )
 
 

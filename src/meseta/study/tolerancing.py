@@ -124,6 +124,7 @@ def tolerances_data(found: Tolerances) -> dict[str, Any]:
             "today": made.today,
             "today_kept": kept_data(made.today_kept),
             "experiment": made.experiment,
+            "beyond": made.beyond,
         },
     }
 

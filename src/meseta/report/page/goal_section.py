@@ -1,6 +1,6 @@
 """The part of the tolerances tab about the goal: loosening, money, and the operating window."""
 
-from meseta.optimizer.allocation import Allocation
+from meseta.optimizer.allocation import NOTICED, Allocation
 from meseta.optimizer.loosened import Loosened
 from meseta.optimizer.record import Kept
 from meseta.optimizer.window import Window
@@ -108,6 +108,13 @@ def _money(made: Allocation, terms: Terms) -> Markup:
         element("p", f"{_sentence(made.verdict)} Noise without a price stays as it is."),
         table("Tolerances by their cost", head, rows),
         _designs((("Today", made.today, made.today_kept), ("Then", made.params, made.kept)), terms),
+        None
+        if made.beyond <= NOTICED
+        else element(
+            "p",
+            f"{percent(made.beyond)} of this noise falls beyond everything that was evaluated, "
+            "where the model extrapolates.",
+        ),
         _experiment(made.experiment, terms),
     )
 

@@ -36,12 +36,21 @@ def shares(subject: Subject, names: Sequence[str]) -> dict[str, Shares]:
     of_mean, of_paths = subject.f_best_guess, subject.f_values
     known = of_mean(many[0])[None], of_mean(many[1])[None]
     sampled = of_paths(few[0]), of_paths(few[1])
+    by_few = of_mean(few[0])[None], of_mean(few[1])[None]
     found: dict[str, Shares] = {}
     for group in dict.fromkeys(groups.values()):
         columns = [i for name in group for i in _columns(subject, name)]
         mean = _indices(*known, of_mean(_mixed(*many, columns))[None])
-        each = _indices(*sampled, of_paths(_mixed(*few, columns)))
-        share = Shares(*(central(float(m), e) for m, e in zip(mean, each, strict=True)))
+        mixed = _mixed(*few, columns)
+        each = _indices(*sampled, of_paths(mixed))
+        # of the mean of f all draws tell, and the few how paths differ from it (control variate)
+        off = _indices(*by_few, of_mean(mixed)[None])
+        share = Shares(
+            *(
+                central(float(m), (m + e - o).clamp(0.0, 1.0))
+                for m, e, o in zip(mean, each, off, strict=True)
+            )
+        )
         found |= dict.fromkeys(group, share)
     return found
 
