@@ -12,7 +12,7 @@ from meseta.optimizer.goals import deviations, margins
 from meseta.space.formula import read_formula
 from meseta.space.price import REACH, WIDTH, Price
 
-STEPS = 97  # factors that are looked at, and a second time between two of them
+STEPS = 33  # factors that are looked at, and a second time between two of them
 WIDEST = Price(read_formula(f"1 / {WIDTH}", WIDTH), (1 / REACH, REACH))  # the cheapest: the widest
 
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from meseta.optimizer.ask_tell import Optimizer
 
 DRAWS, QUICK = 512, 128  # of the noise, and while a box is still too large
-RAYS, ALONG = 128, 13  # from the design outwards, and points on each
-BISECTIONS = 10  # towards where a goal is missed first
+RAYS, ALONG = 48, 9  # from the design outwards, and points on each
+BISECTIONS = 7  # towards where a goal is missed first
 INSIDE = 256  # points in a box at which it is looked for a place that misses a goal
 CORNERS = 7  # parameters up to which all corners of a box are looked at
 DESCENTS, STEPS = 3, 12  # to such a place, for each goal, and steps of each
@@ -174,7 +174,8 @@ class _Look:
         self.by = deviations(confidence, len(goals))
         generator = torch.Generator().manual_seed(self.seed)
         self.all = [goal.limited(DRAWS, generator) for goal in goals]
-        self.limits = [limit.with_fewer(QUICK) for limit in self.all]
+        self.few = [limit.with_fewer(QUICK) for limit in self.all]
+        self.limits = self.few
         self.paths = [
             assessment(
                 LimitedOutcome(goal.fitted.mixture, goal.margin),
@@ -209,11 +210,22 @@ class _Look:
     def least(self, u: Float[Tensor, "m f"]) -> Float[Tensor, " m"]:
         return self.room(u).amin(0)
 
+    @torch.no_grad()
+    def roughly(self, u: Float[Tensor, "m f"]) -> Float[Tensor, " m"]:
+        """The same by few draws: what is found so is looked at again by more of them."""
+        known, self.limits = self.limits, self.few
+        try:
+            return self.least(u)
+        finally:
+            self.limits = known
+
     def assessed(self, x: Float[Tensor, " d"]) -> tuple[Assessed, ...]:
         """By sample paths."""
         return tuple(paths.at(x) for paths in self.paths)
 
-    def first_missed(self, ends: Float[Tensor, "m f"], along: int = ALONG) -> Tensor:
+    def first_missed(
+        self, ends: Float[Tensor, "m f"], along: int = ALONG, *, rough: bool = False
+    ) -> Tensor:
         """On the way from the center to each of the ends: where a goal is missed first, if at all.
 
         Every box that holds the center and a place further on holds that one as well.
@@ -221,14 +233,15 @@ class _Look:
         steps = torch.linspace(0, 1, along, dtype=torch.double)[1:]
         way = ends - self.center
         on_way = self.center + steps[None, :, None] * way[:, None]
-        missed = self.least(on_way.flatten(0, 1)).view(len(ends), -1) < 0
+        least = self.roughly if rough else self.least
+        missed = least(on_way.flatten(0, 1)).view(len(ends), -1) < 0
         some = missed.any(-1)
         way = way[some]
         high = steps[missed[some].int().argmax(-1)]
         low = high - steps[0]
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            bad = self.least(self.center + middle[:, None] * way) < 0
+            bad = least(self.center + middle[:, None] * way) < 0
             low, high = torch.where(bad, low, middle), torch.where(bad, middle, high)
         return self.center + high[:, None] * way
 
@@ -279,7 +292,7 @@ def _found(
     """
     center, f = look.center, len(look.free)
     whole = Box(torch.zeros(f, dtype=torch.double), torch.ones(f, dtype=torch.double))
-    points = look.first_missed(_ends(look, whole))
+    points = look.first_missed(_ends(look, whole), rough=True)
     shrunk, checks = SHRUNK, 0
     box = whole
     for number in range(2 * ROUNDS):
@@ -308,7 +321,7 @@ def _found(
             with torch.no_grad():
                 by_draws = look.room(worst[None])[: len(exact)]
             look.moved = look.moved + (exact - by_draws).clamp_max(0.0)
-            points = torch.cat([points, look.first_missed(_ends(look, whole))])
+            points = torch.cat([points, look.first_missed(_ends(look, whole), rough=True)])
         else:
             points = torch.cat([points, worst[None]])
             shrunk *= MORE

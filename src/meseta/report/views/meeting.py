@@ -5,6 +5,7 @@ from dataclasses import replace
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.limited import Assessed
 from meseta.measures.capability import BEYOND
 from meseta.measures.constraints import Constraint
 from meseta.noise import NoiseLaw
@@ -23,14 +24,23 @@ def outside(
     It is that of `Goal.assessed`, as for constraints. What turns out to be rarer than the draws are
     made for is looked at once more, with draws that are further out.
     """
-    value = goal_of_value(subject.optimizer, goal)
-    acting, seed = subject.law if law is None else law, subject.optimizer.seed
-    found = value.assessed(x[0], acting, seed)
-    if 1 - found.share < min(BEYOND, value.margin.share):
-        margin = replace(value.margin, share=max(1 - found.share, LEAST))
-        found = replace(value, margin=margin).assessed(x[0], acting, seed)
+    key, known = (goal, tuple(x[0].tolist()), law), subject.assessments
+    if key not in known:
+        known[key] = _assessed(subject, goal, x, subject.law if law is None else law)
+    found = known[key]
     low, high = found.interval
     return SampledEstimate(1 - found.share, 1 - high, 1 - low)
+
+
+def _assessed(
+    subject: Subject, goal: Constraint, x: Float[Tensor, "1 d"], law: NoiseLaw
+) -> Assessed:
+    value, seed = goal_of_value(subject.optimizer, goal), subject.optimizer.seed
+    found = value.assessed(x[0], law, seed)
+    if 1 - found.share < min(BEYOND, value.margin.share):
+        margin = replace(value.margin, share=max(1 - found.share, LEAST))
+        found = replace(value, margin=margin).assessed(x[0], law, seed)
+    return found
 
 
 def inside(

@@ -1,6 +1,6 @@
 """The subject of a report: an optimizer with values, in the terms and the sign of its user."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from meseta.gp.in_use import InUse, Rehearsal, rehearsal
 from meseta.gp.joint import JointMoments
+from meseta.gp.limited import Assessed
 from meseta.gp.mixture import Mixture
 from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.gp.robust import raw_moments
@@ -135,6 +136,11 @@ class Subject:
         possible = self.optimizer.settings.possible
         seen = (self.rehearsal if by is None else by).at(x[0])
         return seen.mapped(lambda values: (offset + scale * values).clamp(*possible))
+
+    @cached_property
+    def assessments(self) -> dict[Hashable, Assessed]:
+        """What is known already about designs that meet a goal."""
+        return {}
 
     def number(self, trial: Trial) -> int:
         """The user's number of a trial."""
