@@ -58,8 +58,9 @@ class Limited:
     ) -> tuple[Float[Tensor, " b"], Tilted]:
         """Its mean, and what moves it."""
         num = max(1, POINTS // len(self.draws.own))
-        wider = [None] * len(x) if factors is None else factors.split(num)
-        each = [self._next(part, by) for part, by in zip(x.split(num), wider, strict=False)]
+        parts = x.split(num)
+        wider = [None] * len(parts) if factors is None else factors.split(num)
+        each = [self._next(part, by) for part, by in zip(parts, wider, strict=True)]
         rho, z, w = (torch.cat(column) for column in zip(*each, strict=True))
         return rho, Tilted(x, z, w, with_g=False)
 

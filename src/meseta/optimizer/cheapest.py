@@ -250,6 +250,8 @@ def _solved(
         with torch.no_grad():
             moved = moved + exact - room(found.x[None])
         found = _again(found, lambda f: climb_within(problem.value, room, domain, f.x, scale))
+    if not found.kept:  # the recommended design may come closer
+        answers.append(assessed(problem.first()[len(search.first)])[0])
     good = [answer for answer in answers if answer.meets]
     if not good and found.kept:  # nearly: a little narrower
         for row in problem.narrower(found.x):
@@ -258,7 +260,15 @@ def _solved(
                 return answers[-1]
     if good:
         return min(good, key=lambda answer: answer.cost)
-    return max(answers, key=lambda answer: sure_of(answer.assessed))
+    return max(answers, key=_closeness)
+
+
+def _closeness(answer: Answer) -> tuple[float, float]:
+    """How close to all goals an answer is that misses some: how sure, then how often each is met.
+
+    Where nothing is sure, what rounding leaves of that does not count.
+    """
+    return round(sure_of(answer.assessed), 3), min(each.share for each in answer.assessed)
 
 
 def _again(found: Found, climb: Callable[[Found], Found]) -> Found:
