@@ -99,7 +99,7 @@ def test_grades_are_chosen_among_those_there_are(optimizer):
 def test_widths_stay_in_their_ranges_and_others_as_they_are(optimizer):
     made = optimizer.allocate(GOAL, {"a": "1 / width"}, widths={"a": (0.01, 0.06)})
     assert set(made.tolerances) == {"a"}
-    assert made.tolerances["a"].width == pytest.approx(0.06, rel=1e-3)
+    assert made.tolerances["a"].width == pytest.approx(0.06, rel=1e-2)
     check_true(made, GOAL)
 
 

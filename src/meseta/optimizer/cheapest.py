@@ -25,6 +25,7 @@ from meseta.space.price import Grades, Price
 from meseta.space.rows_allowed import Allowed
 
 DRAWS, QUICK = 512, 64  # draws of the noise where designs are compared, and for a quick look
+LOOSENED = 256  # draws where a single tolerance is loosened
 STARTS = 4
 ROUNDS = 4  # of assessing the best design, and moving the limits by what it shows
 AGAIN, BETTER = 6, 1e-4  # climbs from where one ended, and the gain, relative, that is worth one
@@ -121,14 +122,27 @@ def cheapest(search: Search, tolerances: Sequence[Tolerance], confidence: float 
     return _with_grades(search, tolerances, ranges, confidence)
 
 
-def wide_as_may_be(search: Search, tolerance: Tolerance, confidence: float | None) -> float | None:
-    """How many times as wide as today one may be with the best design for that.
+def wide_as_may_be(
+    search: Search, tolerance: Tolerance, confidence: float | None, begin: float
+) -> float | None:
+    """How many times as wide as today one may be with a design nearby that allows more.
 
-    None: nothing is found that meets all goals. Margins are to first order.
+    The climb begins at the recommended design, `begin` times as wide. None: it ends where not all
+    goals are met. Margins are to first order.
     """
-    ranges = {tolerance.name: tolerance.ends()}
-    found = _solved(search, [tolerance], ranges, confidence, bound=True)
-    return found.factors[tolerance.name] if found.meets else None
+    problem = _Problem(search, (tolerance,), {tolerance.name: tolerance.ends()})
+    by = 0.0 if confidence is None else deviations(confidence, len(search.goals))
+    generator = torch.Generator().manual_seed(search.seed)
+    limits = [goal.limited(LOOSENED, generator) for goal in search.goals]
+
+    def room(rows: Tensor) -> Tensor:
+        return margins(limits, problem.designs(rows), by, problem.factors(rows))
+
+    domain, scale = problem.domain(), problem.scale()
+    start = torch.cat([search.first[0], torch.tensor([math.log(begin)], dtype=torch.double)])
+    found = climb_within(problem.value, room, domain, domain.snap(start[None])[0], scale)
+    found = _again(found, lambda f: climb_within(problem.value, room, domain, f.x, scale), 2)
+    return problem.answer(found.x)[1][tolerance.name] if found.kept else None
 
 
 def _with_grades(
@@ -271,9 +285,9 @@ def _closeness(answer: Answer) -> tuple[float, float]:
     return round(sure_of(answer.assessed), 3), min(each.share for each in answer.assessed)
 
 
-def _again(found: Found, climb: Callable[[Found], Found]) -> Found:
+def _again(found: Found, climb: Callable[[Found], Found], most: int = AGAIN) -> Found:
     """Further climbs from where one ended, as long as these gain."""
-    for _ in range(AGAIN):
+    for _ in range(most):
         other = climb(found)
         gain = other.value - found.value if other.kept == found.kept else 1.0
         if other.kept < found.kept or (found.kept and gain <= BETTER * (1 + abs(found.value))):

@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.optimizer.cheapest import DRAWS, Search, Tolerance, wide_as_may_be
+from meseta.optimizer.cheapest import LOOSENED, Search, Tolerance, wide_as_may_be
 from meseta.optimizer.goals import deviations, margins
 from meseta.space.formula import read_formula
 from meseta.space.price import REACH, WIDTH, Price
@@ -23,14 +23,15 @@ class Loosened(NamedTuple):
     """
 
     kept: float | None  # with the design of today
-    chosen: float | None  # with the design that allows most
+    chosen: float | None  # with a design nearby that allows more
 
 
 def loosened(search: Search, name: str, column: int, confidence: float | None) -> Loosened:
     """With this confidence; None: by the best guess. Margins are to first order."""
     by = 0.0 if confidence is None else deviations(confidence, len(search.goals))
     kept = _kept(search, column, by)
-    found = wide_as_may_be(search, Tolerance(name, column, 1.0, WIDEST), confidence)
+    begin = 1 / REACH if kept is None else kept
+    found = wide_as_may_be(search, Tolerance(name, column, 1.0, WIDEST), confidence, begin)
     if found is None or (kept is not None and found < kept):  # the search missed it
         found = kept
     return Loosened(kept, found)
@@ -40,7 +41,7 @@ def _kept(search: Search, column: int, by: float) -> float | None:
     """The widest that the recommended design allows; nothing in between is missed either."""
     x = search.put(search.first[:1])
     generator = torch.Generator().manual_seed(search.seed)
-    limits = [goal.limited(DRAWS, generator) for goal in search.goals]
+    limits = [goal.limited(LOOSENED, generator) for goal in search.goals]
 
     @torch.no_grad()
     def met(t: Float[Tensor, " m"]) -> Tensor:

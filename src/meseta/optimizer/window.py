@@ -23,14 +23,14 @@ from meseta.space.space import Design, Params
 if TYPE_CHECKING:
     from meseta.optimizer.ask_tell import Optimizer
 
-DRAWS, QUICK = 512, 128  # of the noise, and while a box is still too large
+DRAWS, QUICK = 256, 64  # of the noise, and while a box is still too large
 RAYS, ALONG = 48, 9  # from the design outwards, and points on each
 BISECTIONS = 7  # towards where a goal is missed first
-INSIDE = 256  # points in a box at which it is looked for a place that misses a goal
+INSIDE = 128  # points in a box at which it is looked for a place that misses a goal
 CORNERS = 7  # parameters up to which all corners of a box are looked at
-DESCENTS, STEPS = 3, 12  # to such a place, for each goal, and steps of each
+DESCENTS, STEPS = 2, 12  # to such a place, for each goal, and steps of each
 ROUNDS = 40  # of boxes
-CHECKED, CHECKS = 4, 4  # places that sample paths check, and how often the goal is moved by that
+CHECKED, CHECKS = 3, 4  # places that sample paths check, and how often the goal is moved by that
 # What a box is smaller than the first places that miss a goal: at first, and more from time to time
 SHRUNK, MORE = 3e-3, 1.15
 SMALLER = 0.97  # and so on, where the rounds are over
