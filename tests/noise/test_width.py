@@ -27,7 +27,7 @@ from meseta.noise.width import width_of
         (scipy.stats.gamma(4, scale=0.5), 1.0),
         (meseta.Environment(meseta.Uniform(5.0, mean=20.0)), 5.0),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__,
 )
 def test_width_is_what_is_written(law, width):
     assert width_of(law) == pytest.approx(width)
@@ -41,7 +41,7 @@ def test_width_is_what_is_written(law, width):
         (meseta.Environment({"a": 0.5, "b": 0.5}), "choice"),
         (meseta.Normal(0.0), "no noise"),
     ],
-    ids=str,
+    ids=lambda each: type(each).__name__,
 )
 def test_what_has_no_width_is_refused(law, says):
     with pytest.raises(ValueError, match=says):
