@@ -287,6 +287,15 @@ def test_a_zero_among_planned_values_has_no_per_cent():
     assert not any(law.relative or law.name == "log-normal" for law in fit.laws)
 
 
+def test_the_width_of_a_law_with_tails_is_known_better_by_more_values():
+    (student,) = (family for family in FAMILIES if family.name == "student-t")
+    for num in (100, 2000, 20_000):
+        values = 0.1 * np.random.default_rng(num + 1).standard_t(4, num)
+        low, high = goodness(student, values, False, np.random.default_rng(1)).interval
+        assert low < 0.1 < high
+        assert 2 / math.sqrt(num) < math.log(high / low) < 12 / math.sqrt(num)
+
+
 def test_thousands_of_values_take_no_time():
     fit = fit_noise(drawn("normal", 20_000))
     assert fit.best.name in ("normal", "truncated-normal", "student-t", "empirical")

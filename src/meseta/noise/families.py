@@ -185,7 +185,9 @@ def _student_estimate(rows: Rows, offset: bool) -> Estimate:
 
 def _student_profile(values: Values, offset: bool) -> tuple[Values, Values]:
     found = _student_estimate(values[None], offset)
-    widths = found.width[0] * np.geomspace(1 / 8, 8, 321)
+    # the more values there are, the closer together are the widths that they leave open
+    reach = min(8.0, math.exp(12 / math.sqrt(len(values))))
+    widths = found.width[0] * np.geomspace(1 / reach, reach, 321 if len(values) < 1000 else 81)
     best = []
     for some in np.array_split(widths, math.ceil(len(widths) * len(values) / AT_ONCE)):
         z = (values - found.centre[0]) / some[:, None]
