@@ -20,7 +20,7 @@ from meseta.study.progress import Progress
 from meseta.study.reporting import report_of
 from meseta.study.terminal import say
 
-FIRST, EVERY = 10.0, 30.0  # seconds until the first report, and between others, at least
+FIRST, EVERY = 20.0, 30.0  # seconds until the first report, and between others, at least
 SHARE = 0.1  # of the time of a run that its reports may take
 
 
@@ -90,7 +90,7 @@ class LiveReport:
         return made
 
     def _save(self, report: Report) -> None:
-        page.write(report, self._target)
+        page.write(report, self._target, file=self._ledger.file.path.name)
 
     def _guarded(self, act: Callable[[], None]) -> None:
         """A report that cannot be written is a warning, once."""

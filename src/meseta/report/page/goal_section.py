@@ -123,8 +123,8 @@ def _window(made: Window | None, terms: Terms) -> Markup:
     if made is None:
         inner = element(
             "p",
-            f"There are none, or more than {MOST_SIDES} settings that take any value: the command "
-            "meseta window looks for it.",
+            f"A report looks for the window of one to {MOST_SIDES} settings that take any value. "
+            "The command meseta window looks for it among more of them.",
         )
         return element("section", element("h3", "Operating window"), inner)
     rows: list[tuple[str, Markup | str, Markup | str, str]] = [
