@@ -1,10 +1,13 @@
 """Capability in reports, against brute force with the true function."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import meseta
+from examples import some
 from meseta.report.views.capability import capability
 from meseta.report.views.outcomes import outcomes
 from meseta.report.views.subject import Subject
@@ -52,8 +55,7 @@ def drawn(noise, params, rng):
     return made
 
 
-@pytest.mark.parametrize("direction", ["maximize", "minimize"])
-@pytest.mark.parametrize("kind", NOISES)
+@pytest.mark.parametrize(("kind", "direction"), some(product(NOISES, ["maximize", "minimize"]), 3))
 def test_yield_ppm_and_indices_are_those_of_the_function(kind, direction):
     sign = 1.0 if direction == "maximize" else -1.0
     noise = NOISES[kind]

@@ -12,6 +12,7 @@ from scipy.special import erfcx
 
 import play_cases
 from browsers import CONTRASTS, launched
+from examples import some
 from meseta import Environment, Float, Int, Normal, Uniform
 from meseta.kernels.shapes import SHAPES
 from meseta.report import for_optimizer
@@ -51,7 +52,7 @@ def bare(browser):
     page.close()
 
 
-@pytest.mark.parametrize("name", play_cases.ALL)
+@pytest.mark.parametrize("name", some(play_cases.ALL, 2))
 def test_the_page_computes_what_python_does(bare, name):
     subject, ground = made(name)
     rng = random.Random(f"browser {name}")
@@ -278,7 +279,7 @@ def test_choices(show):
     assert "mistaken 20" in page.locator("#tol-0-width").inner_text()
 
 
-@pytest.mark.parametrize("name", ["plain", "mixed", "kinds"])
+@pytest.mark.parametrize("name", some(["plain", "mixed", "kinds"], 2))
 def test_on_a_phone_nothing_scrolls_sideways(show, name):
     page = show(name, width=380, height=740, has_touch=True, is_mobile=True)
     scroll, client = page.evaluate(

@@ -265,7 +265,7 @@ def test_reports_are_the_same_twice():
 
 
 def test_many_parameters_and_few_values_and_failures():
-    names = [f"p{i}" for i in range(12)]
+    names = [f"p{i}" for i in range(8)]
     optimizer = meseta.Optimizer(dict.fromkeys(names, (0.0, 1.0)), noise=meseta.Normal(0.05))
     for i in range(4):
         params = optimizer.ask()
