@@ -273,9 +273,9 @@ def test_many_parameters_and_few_values_and_failures():
     optimizer.ask()
     made = report(optimizer)
     assert (made.complete, made.failed, made.pending) == (3, 1, 1)
-    assert len(made.landscape.slices) == 12
-    assert len(made.landscape.maps) + made.landscape.left_out == 66
-    assert len(made.tolerances.each) == 12
+    assert len(made.landscape.slices) == 8
+    assert len(made.landscape.maps) + made.landscape.left_out == 28
+    assert len(made.tolerances.each) == 8
     assert [e.state for e in made.search.trials].count("failed") == 1
     topics = {finding.topic for finding in made.search.findings}
     assert {"fit", "intervals"} <= topics
