@@ -139,3 +139,23 @@ def test_the_largest_empty_box_is_that_of_all_sides():
                     inside = ((points > box[0]) & (points < box[1])).all(-1).any()
                     best = max(best, 0.0 if inside else float((box[1] - box[0]).prod()))
         assert found.volume == pytest.approx(best)
+
+
+def test_a_box_around_a_center_at_the_end_of_a_range_is_cut_there_as_well():
+    """A point beside the center on that end lies in every box that no other side cuts off."""
+    center = torch.tensor([0.5, 1.0], dtype=torch.double)
+    points = torch.tensor([[0.7, 1.0], [0.4, 0.2]], dtype=torch.double)
+    whole = Box(torch.zeros(2).double(), torch.ones(2).double())
+    found = largest_box(center, points, whole)
+    assert found.high.tolist() == [0.7, 1.0]
+    assert found.volume == pytest.approx(0.7 * 0.8)
+
+
+def test_a_design_at_the_end_of_a_range_has_a_window():
+    noise = {"x": meseta.Normal(0.03), "y": meseta.Normal(0.03)}
+    space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+    optimizer = told(lambda p: p["y"] - 4 * (p["x"] - 0.4) ** 2, space, noise, 20)
+    made = optimizer.window(meseta.AtLeast(0.7, 0.95), params={"x": 0.4, "y": 1.0})
+    assert made.found
+    assert made.sides["y"].high == 1.0
+    assert made.sides["x"].high < 0.75  # 1 - 4 * 0.27^2 = 0.7

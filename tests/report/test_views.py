@@ -167,6 +167,17 @@ def test_tolerances_start_at_the_nominal_optimum_and_pass_through_today(subject)
         assert tolerance.slope == pytest.approx(slope, rel=1e-3, abs=1e-5)
 
 
+def test_tolerances_are_compared_by_what_the_design_was_chosen_by():
+    optimizer = told(
+        lambda p: 3 * p["x"], space={"x": (0.0, 1.0)}, noise={"x": meseta.Normal(0.1)},
+        num=8, measure=meseta.OnTarget(1.5),
+    )  # fmt: skip
+    (each,) = tolerances(Subject(optimizer), Terms()).each
+    squared = [(3 * 0.1 * factor) ** 2 for factor in each.factors]  # E (f - target)^2 at x = 0.5
+    assert [best.mean for best in each.best] == pytest.approx(squared, abs=0.01)
+    assert each.halving.mean == pytest.approx(0.75 * 0.09, abs=0.01)
+
+
 def test_tolerances_share_the_variance_of_a_linear_function():
     linear = told(lambda p: 3 * p["x"] - p["y"], num=20)
     each = {t.name: t for t in tolerances(Subject(linear), Terms()).each}

@@ -14,6 +14,7 @@ from meseta.acquisition import methods
 from meseta.boundary import EVERY, SEEDS, read_count, unknown
 from meseta.gp.joint import JointMoments
 from meseta.gp.limited import Assessment, LimitedOutcome, assessment
+from meseta.gp.mixture import Mixture
 from meseta.gp.observed import Acting, acting
 from meseta.gp.robust import RobustPosterior
 from meseta.measures import Mean, Measure, read_measure
@@ -552,7 +553,7 @@ class Optimizer:
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
         mixture, held = self.fitted.mixture, self.environments.typical()
-        measure = self._measure_in_model()
+        measure = self.measure_in_model()
         limits = list(self._limits().values())
         if limits:
             x = constrained_nominal(
@@ -736,7 +737,7 @@ class Optimizer:
             x = self.space.experiments.sobol_sequence(number, 1, self.seed)[0]
             return self.space.from_cube(x if held is None else held.put(x))
         fitted, pending = self.fitted, self._points(self._record.busy)
-        measure, limits = self._measure_in_model(), list(self._limits(pending).values())
+        measure, limits = self.measure_in_model(), list(self._limits(pending).values())
         prepare = methods.prepare(self.method, self.options, measure, limits)
         assert prepare is not None
         stream = stream_of(self.seed, number)
@@ -758,7 +759,7 @@ class Optimizer:
 
     def _found_optimum(self) -> Float[Tensor, " d"]:
         mixture, cube, held = self.fitted.mixture, self.space.cube, self.environments.typical()
-        measure, known = self._measure_in_model(), self._assessments()
+        measure, known = self.measure_in_model(), self._assessments()
         if known:
             value = (
                 belief_of(mixture, self.method, self.options)
@@ -781,7 +782,7 @@ class Optimizer:
             held=held,
         )
 
-    def _measure_in_model(self) -> Measure | None:
+    def measure_in_model(self) -> Measure | None:
         """The measure of standardised values; None: it is the mean, or there is no model."""
         if isinstance(self.measure, Mean) or not self.has_values:
             return None
@@ -921,7 +922,7 @@ class Optimizer:
 
     def _value_in_use(self, x: Float[Tensor, " d"], moments: JointMoments) -> tuple[float, float]:
         """Mean and standard deviation of the measure at a row of the unit cube."""
-        measure = self._measure_in_model()
+        measure = self.measure_in_model()
         if measure is None:
             columns = self.space.columns(x)[None]
 
@@ -939,7 +940,19 @@ class Optimizer:
             return value, spread**2
 
         rho, variance = in_use(self.fitted)
-        std = math.sqrt(variance + self._of_widths(in_use, variance))
+        return self._in_user_terms(rho, math.sqrt(variance + self._of_widths(in_use, variance)))
+
+    def measured(self, mixture: Mixture, x: Float[Tensor, " d"]) -> tuple[float, float]:
+        """Mean and standard deviation of the measure at a row of the unit cube, by a mixture.
+
+        In the user's terms, for a measure other than the mean.
+        """
+        measure = self.measure_in_model()
+        assert measure is not None
+        return self._in_user_terms(*value_of_measure(mixture, measure, x, seed=self.seed))
+
+    def _in_user_terms(self, rho: float, std: float) -> tuple[float, float]:
+        """Mean and standard deviation of the measure, from those in units of the model."""
         offset, scale = self.user_units
         mean, spread = self.measure.raw(rho, offset, scale), self.measure.raw_std(std, scale)
         if self.measure.within_values:

@@ -32,6 +32,7 @@ AGAIN, BETTER = 6, 1e-4  # climbs from where one ended, and the gain, relative, 
 CLOSE = 0.01  # of the spread of an outcome: a goal that is met by less need not be moved
 SOLVED = 40  # problems that are solved at most where there are grades
 NARROWER = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)  # shares of widths, where a goal is nearly met
+WIDER = (0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # the same where it is met with room
 SAME = 1e-6  # two logarithms of widths that differ by less are the same
 
 
@@ -172,12 +173,18 @@ def _with_grades(
             on = {e.name: (_grade(e, answer.factors[e.name]),) * 2 for e in graded}
             best = _better(best, _solved(search, tolerances, {**between, **on}, confidence))
             solved += 1
-            continue
-        (one,) = (each for each in graded if each.name == widest)
-        at, (low, high) = math.log(answer.factors[widest]), between[widest]
-        for ends in ((low, _below(one, at)), (_above(one, at), high)):
+            if best.meets:
+                continue
+            # paths say otherwise than margins to first order: on with narrower grades
+            parts = [(e, (between[e.name][0], on[e.name][0] - 2 * SAME)) for e in graded]
+            parts = [(e, (low, _below(e, high))) for e, (low, high) in parts if low <= high]
+        else:
+            (one,) = (each for each in graded if each.name == widest)
+            at, (low, high) = math.log(answer.factors[widest]), between[widest]
+            parts = [(one, (low, _below(one, at))), (one, (_above(one, at), high))]
+        for one, ends in parts:
             if ends[0] <= ends[1] + SAME:
-                inner = {**between, widest: (ends[0], max(ends))}
+                inner = {**between, one.name: (ends[0], max(ends))}
                 found = _solved(search, tolerances, inner, confidence, bound=True)
                 solved += 1
                 if found.meets:
@@ -252,7 +259,11 @@ def _solved(
         x, factors = problem.answer(domain.snap(row.clone()))
         each = search.assessed(x, tolerances, factors)
         exact = torch.tensor([[a.mean - by * a.std] for a in each], dtype=torch.double)
-        meets = bool((exact >= 0).all()) if confidence is None else sure_of(each) >= confidence
+        by_guess = all(
+            a.share >= goal.constraint.probability
+            for a, goal in zip(each, search.goals, strict=True)
+        )
+        meets = by_guess if confidence is None else sure_of(each) >= confidence
         return Answer(x, factors, float(problem.cost(row[None])), each, meets), exact
 
     answers: list[Answer] = []
@@ -264,14 +275,19 @@ def _solved(
         with torch.no_grad():
             moved = moved + exact - room(found.x[None])
         found = _again(found, lambda f: climb_within(problem.value, room, domain, f.x, scale))
-    if not found.kept:  # the recommended design may come closer
-        answers.append(assessed(problem.first()[len(search.first)])[0])
     good = [answer for answer in answers if answer.meets]
     if not good and found.kept:  # nearly: a little narrower
         for row in problem.narrower(found.x):
             answers.append(assessed(row)[0])
             if answers[-1].meets:
                 return answers[-1]
+    if not good:  # the recommended design may: with widths of today, or as narrow as may be
+        for row in (problem.first()[0], problem.first()[len(search.first)]):
+            answers.append(assessed(row)[0])
+            if answers[-1].meets:
+                good.append(answers[-1])
+                good += [a for a in (assessed(r)[0] for r in problem.wider(row)) if a.meets]
+                break
     if good:
         return min(good, key=lambda answer: answer.cost)
     return max(answers, key=_closeness)
@@ -348,6 +364,14 @@ class _Problem:
             yield torch.cat([row[: self.d], less])
             if bool((less <= ends).all()):
                 return
+
+    def wider(self, row: Float[Tensor, " c"]) -> Iterator[Float[Tensor, " c"]]:
+        """The same with wider and wider widths."""
+        ends = torch.tensor([self.ranges[each.name][1] for each in self.free], dtype=torch.double)
+        for by in WIDER:
+            more = torch.minimum(row[self.d :] + by, ends)
+            if bool((more > row[self.d :]).any()):
+                yield torch.cat([row[: self.d], more])
 
     def value(self, rows: Float[Tensor, "b c"]) -> Float[Tensor, " b"]:
         """What is to be high, of the size of 1."""

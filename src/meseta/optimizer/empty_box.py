@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from jaxtyping import Float, Float64
+from jaxtyping import Bool, Float, Float64
 from torch import Tensor
 
 # Boxes that are looked at before the rest is left to the greedy way, over the squared dimension.
@@ -25,7 +25,9 @@ class Box(NamedTuple):
 
 
 def largest_box(center: Float[Tensor, " d"], points: Float[Tensor, "m d"], within: Box) -> Box:
-    """The box of the largest volume that holds the center and no point strictly inside.
+    """The box of the largest volume that holds the center and no point inside.
+
+    A point on a side is outside, unless the center lies on that side, too: no cut is between them.
 
     Each point has to be cut off by one side, on its side of the center. Boxes are cut for one point
     after the other, the largest first: the first one that is empty is the largest of all. After
@@ -37,7 +39,7 @@ def largest_box(center: Float[Tensor, " d"], points: Float[Tensor, "m d"], withi
     known, most = {whole.tobytes()}, POPPED // len(middle) ** 2
     for number in range(most + len(left) + 1):
         _, _, box = heapq.heappop(queue)
-        inside = left[((left > box[0]) & (left < box[1])).all(-1)]
+        inside = left[_between(box, middle, left).all(-1)]
         if not len(inside):
             break
         if number >= most:
@@ -48,16 +50,28 @@ def largest_box(center: Float[Tensor, " d"], points: Float[Tensor, "m d"], withi
                 heapq.heappush(queue, (-_size(each), len(known), each))
             if number >= most:
                 break
-    box = _grown(box, left, whole)
+    box = _grown(box, middle, left, whole)
     return Box(torch.from_numpy(box[0].copy()), torch.from_numpy(box[1].copy()))
 
 
-def _grown(box: Sides, points: Float64[np.ndarray, "m d"], whole: Sides) -> Sides:
+def _between(
+    box: Sides, center: Float64[np.ndarray, " d"], points: Float64[np.ndarray, "m d"]
+) -> Bool[np.ndarray, "m d"]:
+    """Whether no side is between a point and the center, by dimension."""
+    return (points == center) | ((points > box[0]) & (points < box[1]))
+
+
+def _grown(
+    box: Sides,
+    center: Float64[np.ndarray, " d"],
+    points: Float64[np.ndarray, "m d"],
+    whole: Sides,
+) -> Sides:
     """With every side, one after the other, as far out as the points let it."""
     box = box.copy()
     for i in np.argsort(box[1] - box[0]):
         others = np.arange(box.shape[1]) != i
-        beside = ((points > box[0]) & (points < box[1]))[:, others].all(-1)
+        beside = _between(box, center, points)[:, others].all(-1)
         at = points[beside, i]
         box[0, i] = max([whole[0, i], *at[at <= box[0, i]]])
         box[1, i] = min([whole[1, i], *at[at >= box[1, i]]])

@@ -64,12 +64,12 @@ def cut_off(slice_: Slice) -> int:
     return sum(not low <= each.value <= high for each in slice_.data)
 
 
-def map_figures(map_: Map, terms: Terms, maximize: bool) -> tuple[go.Figure, go.Figure]:
-    """The maps of f and of g, with the same colour scale."""
+def map_figures(map_: Map, terms: Terms, maximize: bool | None) -> tuple[go.Figure, go.Figure]:
+    """The maps of f and of g, with the same colour scale; `maximize` None: neither end is good."""
     everything = [v for rows in (map_.f_mean, map_.g_mean) for row in rows for v in row]
     low, high = reach(everything)
     limits = max(low, min(everything)), min(high, max(everything))
-    end = "large is good" if maximize else "small is good"
+    end = {True: ", large is good", False: ", small is good", None: ""}[maximize]
     return (
         _map_figure(map_, terms, map_.f_mean, map_.f_std, limits, NOMINAL_VALUE, end),
         _map_figure(map_, terms, map_.g_mean, map_.g_std, limits, ROBUST_VALUE, end),
@@ -86,7 +86,7 @@ def _map_figure(
     end: str,
 ) -> go.Figure:
     figure = go.Figure()
-    of = f"{title[0].upper()}{title[1:]}: {value_title(terms)}, {end}"
+    of = f"{title[0].upper()}{title[1:]}: {value_title(terms)}{end}"
     x_title, y_title = (parameter_title(axis.name, terms) for axis in (map_.x, map_.y))
     unit = f" {label(terms.unit, 16)}" if terms.unit else ""
     surface: dict[str, Any] = {

@@ -86,8 +86,14 @@ def _maps(landscape: Landscape, report: Report) -> Markup | None:
 
 def _map(map_: Map, report: Report) -> Markup:
     terms = report.terms
-    nominal, robust = map_figures(map_, terms, report.maximize)
-    good = "Bright" if report.maximize else "Dark"
+    by = None if report.answer is None else report.answer.measured
+    maximize = report.maximize if by is None or by.of_values else None  # of a target neither
+    nominal, robust = map_figures(map_, terms, maximize)
+    colours = {
+        True: "Bright colours are good values",
+        False: "Dark colours are good values",
+        None: "Bright colours are large values",
+    }[maximize]
     x, y = map_.x.name, map_.y.name
     where = (
         f"The robust optimum is at {setting(map_.robust.x, terms.unit_of(x))}, "
@@ -105,7 +111,7 @@ def _map(map_: Map, report: Report) -> Markup:
             plot(
                 nominal,
                 f"Map of the nominal value of {terms.value} over {x} and {y}. {where}",
-                f"Nominal value (f). {good} colours are good values. Circles are evaluations, the "
+                f"Nominal value (f). {colours}. Circles are evaluations, the "
                 f"diamond is the nominal optimum and the star is the robust optimum.{rest}",
                 "small",
             ),

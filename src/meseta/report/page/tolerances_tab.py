@@ -1,5 +1,7 @@
 """The tab that shows which tolerance matters, and the gain from a smaller one."""
 
+from dataclasses import replace
+
 from meseta.report.page.axes import axes_of
 from meseta.report.page.chart import plot
 from meseta.report.page.figures_tolerances import (
@@ -30,19 +32,26 @@ def tolerances_tab(report: Report) -> Markup:
     tolerances, terms = report.tolerances, report.terms
     if tolerances is None or not tolerances.each:
         return element("p", "No parameter has noise, so no tolerance matters.")
+    by = None if report.answer is None else report.answer.measured
+    wanted = terms
+    if by is not None:
+        wanted = replace(terms, value=by.words, unit=terms.unit if by.of_values else "")
     return together(
-        _halving(tolerances, terms),
+        None
+        if by is None
+        else element("p", f"The robust value is here what the design was chosen by: {by.words}."),
+        _halving(tolerances, terms, wanted),
         None if tolerances.goal is None else goal_section(tolerances.goal, terms),
-        _values(tolerances.each, terms),
+        _values(tolerances.each, wanted),
         _movement(report, tolerances.each),
     )
 
 
-def _halving(tolerances: Tolerances, terms: Terms) -> Markup:
+def _halving(tolerances: Tolerances, terms: Terms, wanted: Terms) -> Markup:
     each = tolerances.each
-    told = [f"{t.name} {estimate(t.halving, terms.unit)}" for t in each[:MOST_LINES]]
+    told = [f"{t.name} {estimate(t.halving, wanted.unit)}" for t in each[:MOST_LINES]]
     figure = plot(
-        halving_figure(each, terms),
+        halving_figure(each, wanted),
         f"Bars of the gain from half the noise of each parameter: {'; '.join(told)}.",
         "Each bar shows how much the robust value of the best design improves when the noise of "
         "this parameter is halved. The line at its end is the 95 % interval.",
@@ -52,18 +61,18 @@ def _halving(tolerances: Tolerances, terms: Terms) -> Markup:
         "section",
         element("h3", "Gain from half the noise"),
         figure,
-        _table(each, terms),
+        _table(each, terms, wanted),
         element("ul", remarks),
     )
 
 
-def _table(each: tuple[Tolerance, ...], terms: Terms) -> Markup:
+def _table(each: tuple[Tolerance, ...], terms: Terms, wanted: Terms) -> Markup:
     rows = [
         (
             together(tolerance.name, remark("environment") if tolerance.environment else None),
             tolerance.law,
             _std(tolerance, terms),
-            estimate(tolerance.halving, terms.unit),
+            estimate(tolerance.halving, wanted.unit),
             _slope(tolerance, terms),
             percent_with_interval(tolerance.alone),
             percent_with_interval(tolerance.total),

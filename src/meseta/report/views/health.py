@@ -194,8 +194,8 @@ def _measure(subject: Subject) -> Iterator[Finding]:
             "note",
             "measure",
             f"the robust optimum was chosen by another measure than the mean ({measure.in_words()}"
-            "), and so were the recommendations on the way. Curves, maps and tolerances show the "
-            "mean in use",
+            "), and so were the recommendations on the way. Tolerances are compared by it, too; "
+            "curves and maps of the landscape show the mean in use",
         )
 
 

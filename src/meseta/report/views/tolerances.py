@@ -11,7 +11,7 @@ from meseta.gp.mixture import Mixture
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
 from meseta.noise.widened import widened
-from meseta.optimizer.recommend import robust_optimum
+from meseta.optimizer.recommend import measured_optimum, robust_optimum
 from meseta.optimizer.record import Recommendation
 from meseta.report.views.estimate import Estimate, SampledEstimate
 from meseta.report.views.goal import OfGoal, of_goal
@@ -24,7 +24,7 @@ from meseta.space.parameter import Categorical
 from meseta.space.space import Design
 
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
-FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # for many parameters or many values
+FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # for many parameters or values, or another measure
 MANY_PARAMETERS, MANY = 6, 1000  # FEW_FACTORS above: parameters; parameters times values
 
 
@@ -37,9 +37,9 @@ class Tolerance:
     std: float | None  # standard deviation of xi at the robust optimum; None: categorical
     log: bool  # whether std is that of the logarithm
     factors: tuple[float, ...]  # multiples of the noise
-    best: tuple[Estimate, ...]  # g* for each factor: robust value of the best design
+    best: tuple[Estimate, ...]  # g* for each factor: of the best design, by the measure
     params: tuple[Design, ...]  # x* for each factor
-    kept: tuple[float, ...]  # mean of g for each factor, at the robust optimum of today
+    kept: tuple[float, ...]  # the same for each factor at the robust optimum of today
     halving: Estimate  # gain in g* when the noise is halved; positive is better
     slope: float | None  # slope of the mean of f at x*, per unit; None: categorical
     alone: SampledEstimate  # share of the variance of f(x* + xi) that is due to this noise alone
@@ -68,7 +68,8 @@ def tolerances(subject: Subject, terms: Terms, *, window: bool = True) -> Tolera
     optimizer = subject.optimizer
     num = sum(trial.state == "complete" for trial in optimizer.trials)
     many = len(moved) > MANY_PARAMETERS or len(moved) * num > MANY
-    factors = FEW_FACTORS if many else FACTORS
+    slow = optimizer.measure_in_model() is not None
+    factors = FEW_FACTORS if many or slow else FACTORS
     today, of_each = _today(subject), shares(subject, moved)
     each = [_tolerance(subject, terms, name, factors, today, of_each[name]) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
@@ -82,12 +83,12 @@ class _Today(NamedTuple):
 
     best: Recommendation
     x: Float[Tensor, "1 d"]  # its row in the unit cube
-    mean: Float[Tensor, " paths"]  # mean of f(x* + xi) for each path of f
+    paths: Float[Tensor, " paths"]  # the measure of f(x* + xi), or its mean, for each path of f
 
 
 def _today(subject: Subject) -> _Today:
-    best, x = subject.robust, subject.x_robust
-    return _Today(best, x, _mean(subject, x, subject.law))
+    best, x = subject.by_measure[0], subject.x_robust
+    return _Today(best, x, _by_paths(subject, x, subject.law))
 
 
 def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
@@ -131,7 +132,7 @@ def _tolerance(
         today.x if factor == 1.0 else _best(subject, mixture)
         for factor, mixture in zip(factors, mixtures, strict=True)
     ]
-    best = [subject.estimate_g(each, x) for each, x in zip(mixtures, rows, strict=True)]
+    best = [_value(subject, each, x) for each, x in zip(mixtures, rows, strict=True)]
     choice = isinstance(parameter, Categorical)
     half = factors.index(0.5)
     return Tolerance(
@@ -142,7 +143,7 @@ def _tolerance(
         factors=factors,
         best=tuple(best),
         params=tuple(subject.called(subject.design_at(x)) for x in rows),
-        kept=tuple(subject.estimate_g(each, today.x).mean for each in mixtures),
+        kept=tuple(_value(subject, each, today.x).mean for each in mixtures),
         halving=_gain(subject, best[half], rows[half], laws[half], today),
         slope=None if choice else _slope(subject, name, column),
         alone=of_variance.alone,
@@ -169,15 +170,26 @@ def _std(subject: Subject, column: int) -> float:
 
 def _best(subject: Subject, mixture: Mixture) -> Float[Tensor, "1 d"]:
     optimizer = subject.optimizer
+    cube, held = optimizer.space.cube, optimizer.environments.typical()
+    measure = optimizer.measure_in_model()
+    if measure is not None:
+        return measured_optimum(mixture, cube, measure, seed=optimizer.seed, held=held)[None]
     x = robust_optimum(
         mixture,
-        optimizer.space.cube,
+        cube,
         method=optimizer.method,
         options=optimizer.options,
         seed=optimizer.seed,
-        held=optimizer.environments.typical(),
+        held=held,
     )
     return x[None]
+
+
+def _value(subject: Subject, mixture: Mixture, x: Float[Tensor, "1 d"]) -> Estimate:
+    """What a design is worth in use: its measure, or its mean."""
+    if subject.optimizer.measure_in_model() is None:
+        return subject.estimate_g(mixture, x)
+    return Estimate(*subject.optimizer.measured(mixture, x[0]))
 
 
 def _gain(
@@ -187,13 +199,24 @@ def _gain(
 
     The standard deviation is that over paths of f, with the same samples of the noise.
     """
-    spread = (_mean(subject, x, law) - today.mean).std()
-    return Estimate(subject.sign * (best.mean - today.best.mean), float(spread))
+    spread = float((_by_paths(subject, x, law) - today.paths).std())
+    return Estimate(subject.sign * (best.mean - today.best.mean), spread)
 
 
-def _mean(subject: Subject, x: Float[Tensor, "1 d"], law: NoiseLaw) -> Float[Tensor, " paths"]:
-    """The mean of f(x + xi) over samples of the noise, for each path of f."""
-    return subject.f_paths(subject.perturbed(x, DRAWS, stream=3, law=law)).mean(-1)
+def _by_paths(subject: Subject, x: Float[Tensor, "1 d"], law: NoiseLaw) -> Float[Tensor, " paths"]:
+    """The measure of f(x + xi), or its mean, over samples of the noise, for each path of f.
+
+    Of a measure only differences count: its offset is left out.
+    """
+    values = subject.f_paths(subject.perturbed(x, DRAWS, stream=3, law=law))
+    optimizer = subject.optimizer
+    measure = optimizer.measure_in_model()
+    if measure is None:
+        return values.mean(-1)
+    offset, scale = optimizer.user_units
+    weights = torch.full((values.shape[-1],), 1 / values.shape[-1], dtype=torch.double)
+    rho = measure.exactly((values - offset) / scale, weights)
+    return rho * optimizer.measure.raw_std(1.0, scale)
 
 
 def _slope(subject: Subject, name: str, column: int) -> float:
