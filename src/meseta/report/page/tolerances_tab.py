@@ -31,15 +31,15 @@ def tolerances_tab(report: Report) -> Markup:
     if tolerances is None or not tolerances.each:
         return element("p", "No parameter has noise, so no tolerance matters.")
     return together(
-        _halving(tolerances, terms),
+        _halving(report, tolerances),
         None if tolerances.goal is None else goal_section(tolerances.goal, terms),
         _values(tolerances.each, terms),
         _movement(report, tolerances.each),
     )
 
 
-def _halving(tolerances: Tolerances, terms: Terms) -> Markup:
-    each = tolerances.each
+def _halving(report: Report, tolerances: Tolerances) -> Markup:
+    each, terms = tolerances.each, report.terms
     told = [f"{t.name} {estimate(t.halving, terms.unit)}" for t in each[:MOST_LINES]]
     figure = plot(
         halving_figure(each, terms),
@@ -47,7 +47,9 @@ def _halving(tolerances: Tolerances, terms: Terms) -> Markup:
         "Each bar shows how much the robust value of the best design improves when the noise of "
         "this parameter is halved. The line at its end is the 95 % interval.",
     )
-    remarks = [element("li", text) for text in (*_explained(each), *tolerances.joint)]
+    remarks = [
+        element("li", text) for text in (*_explained(each), *_chosen(report), *tolerances.joint)
+    ]
     return element(
         "section",
         element("h3", "Gain from half the noise"),
@@ -95,6 +97,22 @@ def _explained(each: tuple[Tolerance, ...]) -> list[str]:
         told.append(
             "An environment variable is set by nobody. Its row shows what would be if it varied "
             "less, or more, around its mean."
+        )
+    return told
+
+
+def _chosen(report: Report) -> list[str]:
+    """By what the best design for each noise is chosen, where it is not by its mean alone."""
+    answer, told = report.answer, []
+    if answer is not None and answer.measured is not None:
+        told.append(
+            f"The best design for each noise is chosen as that of today ({answer.measured.words}). "
+            "The values that are shown are means in use, and may be lower where that is better."
+        )
+    if answer is not None and answer.robust.kept:
+        told.append(
+            "The best design for each noise keeps the constraints as surely as that of today has "
+            "to. The design of today need not, once its noise is wider."
         )
     return told
 

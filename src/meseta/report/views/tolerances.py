@@ -7,13 +7,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.mixture import Mixture
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
 from meseta.noise.widened import widened
-from meseta.optimizer.recommend import robust_optimum
 from meseta.optimizer.record import Recommendation
-from meseta.report.views.estimate import Estimate, SampledEstimate
+from meseta.report.views.estimate import Estimate, SampledEstimate, robust_value
 from meseta.report.views.goal import OfGoal, of_goal
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
 from meseta.report.views.outcomes import DRAWS
@@ -128,10 +126,13 @@ def _tolerance(
     laws = [widened(subject.law, column, factor) for factor in factors]
     mixtures = [subject.optimizer.fitted.mixture_under(law) for law in laws]
     rows = [
-        today.x if factor == 1.0 else _best(subject, mixture)
-        for factor, mixture in zip(factors, mixtures, strict=True)
+        today.x if factor == 1.0 else subject.optimizer.optimum_under(law)[None]
+        for factor, law in zip(factors, laws, strict=True)
     ]
-    best = [subject.estimate_g(each, x) for each, x in zip(mixtures, rows, strict=True)]
+    best = [
+        robust_value(today.best) if factor == 1.0 else subject.estimate_g(each, x)
+        for factor, each, x in zip(factors, mixtures, rows, strict=True)
+    ]
     choice = isinstance(parameter, Categorical)
     half = factors.index(0.5)
     return Tolerance(
@@ -165,19 +166,6 @@ def _std(subject: Subject, column: int) -> float:
     """The standard deviation of the noise at the robust optimum, in the units of the column."""
     x = subject.optimizer.space.columns(subject.x_robust)
     return float(moments_at(subject.law, x)[1][0, column])
-
-
-def _best(subject: Subject, mixture: Mixture) -> Float[Tensor, "1 d"]:
-    optimizer = subject.optimizer
-    x = robust_optimum(
-        mixture,
-        optimizer.space.cube,
-        method=optimizer.method,
-        options=optimizer.options,
-        seed=optimizer.seed,
-        held=optimizer.environments.typical(),
-    )
-    return x[None]
 
 
 def _gain(
