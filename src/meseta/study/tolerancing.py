@@ -11,6 +11,7 @@ from meseta.optimizer.window import Window
 from meseta.report.views.goal import allocation_of, window_of
 from meseta.report.views.subject import Subject
 from meseta.report.views.tolerances import Tolerances, tolerances
+from meseta.space.price import REACH
 from meseta.study import show
 from meseta.study.ledger import Ledger
 from meseta.study.reporting import terms_of
@@ -69,7 +70,9 @@ def tolerance_table(found: Tolerances) -> str:
 
 
 def _times(factor: float | None) -> str:
-    return "not met" if factor is None else f"{factor:.3g} x"
+    if factor is None:
+        return "not met"
+    return f"{'at least ' if factor >= REACH else ''}{factor:.3g} x"
 
 
 def kept_data(kept: Mapping[str, Kept]) -> dict[str, Any]:
