@@ -486,3 +486,16 @@ def test_values_for_other_noise_are_possible(measure):
         subject.robust.mean,
         robust_value(subject.robust).high,
     )
+
+
+def test_tolerances_may_be_loosened_further_where_less_certainty_is_asked_for():
+    optimizer = told(
+        lambda p: 1 - p["x"] ** 2, 4, meseta.Normal(0.1), space={"x": (-1.0, 1.0)}, seed=1
+    )
+    terms = Terms(at_least=0.5)
+    grown = {}
+    for confidence in (0.6, 0.999):
+        goal = tolerances(Subject(optimizer), terms, window=False, confidence=confidence).goal
+        assert goal.confidence == confidence
+        grown[confidence] = goal.each["x"].sure.kept or 0.0
+    assert grown[0.6] > grown[0.999]

@@ -36,7 +36,7 @@ def tolerances_of(ledger: Ledger, confidence: float) -> Tolerances | None:
     """None: no parameter has noise."""
     terms = replace(terms_of(ledger), prices={})
     subject = subject_of(ledger)
-    found = tolerances(subject, terms, window=False)
+    found = tolerances(subject, terms, window=False, confidence=confidence)
     prices = ledger.file.prices
     if found is None or found.goal is None or not prices:
         return found

@@ -10,7 +10,7 @@ from torch import Tensor
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
 from meseta.noise.widened import widened
-from meseta.optimizer.record import Recommendation
+from meseta.optimizer.record import SURE, Recommendation
 from meseta.report.views.estimate import Estimate, SampledEstimate, robust_value
 from meseta.report.views.goal import OfGoal, of_goal
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
@@ -54,7 +54,9 @@ class Tolerances:
     goal: OfGoal | None = None  # None: there is none, or too little is known of it
 
 
-def tolerances(subject: Subject, terms: Terms, *, window: bool = True) -> Tolerances | None:
+def tolerances(
+    subject: Subject, terms: Terms, *, window: bool = True, confidence: float = SURE
+) -> Tolerances | None:
     """A tolerance for each parameter that has noise, environments too; None: no parameter has.
 
     The operating window takes longest, and may be left out.
@@ -71,7 +73,9 @@ def tolerances(subject: Subject, terms: Terms, *, window: bool = True) -> Tolera
     each = [_tolerance(subject, terms, name, factors, today, of_each[name]) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
     return Tolerances(
-        tuple(each), _remarks(subject, moved), of_goal(subject, terms, moved, window=window)
+        tuple(each),
+        _remarks(subject, moved),
+        of_goal(subject, terms, moved, window=window, confidence=confidence),
     )
 
 
