@@ -129,6 +129,20 @@ def test_the_stack_up_is_what_engineers_compute_by_hand():
     assert found.left_out == ()
 
 
+def test_the_stack_up_at_an_edge_has_two_sides():
+    noise = {"a": meseta.Uniform(0.1), "b": meseta.Normal(0.02)}
+    edge = {"a": "clip"}
+    optimizer = told(lambda p: 2 * p["a"] - 3 * p["b"], BOX, noise, num=14, edge=edge)
+    subject = Subject(optimizer)
+    assert subject.robust.params["a"] == pytest.approx(1.0, abs=1e-3)
+    found = capability(subject, Terms(at_least=1.0)).stack_up
+    # half of the values of a are 1, the others are spread from 0.9 to 1: the mean is 0.975
+    middle = 2 * 0.975 - 3 * subject.robust.params["b"]
+    assert found.worst_case.high == pytest.approx(middle + 2 * 0.025 + 3 * 0.06, abs=5e-3)
+    assert found.root_sum_square.high == pytest.approx(middle + np.hypot(0.05, 0.18), abs=5e-3)
+    assert found.root_sum_square.low == pytest.approx(middle - np.hypot(0.15, 0.18), abs=5e-3)
+
+
 def test_choices_environments_edges_and_shared_noise_have_a_capability():
     space = {
         "x": (0.0, 1.0),

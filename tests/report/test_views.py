@@ -14,6 +14,7 @@ from meseta.integrations.botorch import to_botorch
 from meseta.integrations.optuna.study_report import study_report
 from meseta.noise.perturbed import perturbed
 from meseta.report.views.answer import answer
+from meseta.report.views.estimate import robust_value
 from meseta.report.views.health import findings
 from meseta.report.views.landscape import landscape, map_over, slice_along
 from meseta.report.views.noise_in_words import law_in_words, noise_in_words
@@ -451,3 +452,61 @@ def test_studies_without_a_value_say_so():
     made = study_report(study, meseta.Settings(), Terms())
     assert (made.failed, made.maximize) == (1, False)
     assert made.search.trials[0].state == "failed"
+
+
+def test_designs_for_other_noise_keep_the_constraints():
+    optimizer = told(
+        lambda p: {"w": p["x"], "s": p["x"]},
+        8,
+        meseta.Normal(0.05),
+        space={"x": (0.0, 1.0)},
+        objective="w",
+        constraints={"s": meseta.AtMost(0.6, 0.95)},
+        seed=1,
+    )
+    found = tolerances(Subject(optimizer), Terms())
+    assert found is not None
+    (tolerance,) = found.each
+    for factor, best in zip(tolerance.factors, tolerance.best, strict=True):
+        # x + factor 0.05 z <= 0.6 in 95 % of the cases
+        assert best.mean == pytest.approx(0.6 - 1.6449 * 0.05 * factor, abs=0.003)
+    assert tolerance.halving.mean == pytest.approx(1.6449 * 0.025, abs=0.003)
+
+
+@pytest.mark.parametrize("measure", ["mean", meseta.Quantile(0.05)])
+def test_values_for_other_noise_are_possible(measure):
+    optimizer = told(
+        lambda p: 8 * max(0.0, abs(p["x"] - 0.5) - 0.2) ** 2,
+        5,
+        meseta.Normal(0.02),
+        "minimize",
+        {"x": (0.0, 1.0)},
+        measure=measure,
+        possible=(0.0, math.inf),
+        seed=1,
+    )
+    subject = Subject(optimizer)
+    found = tolerances(subject, Terms())
+    assert found is not None
+    (tolerance,) = found.each
+    assert all(0 <= best.low <= best.mean <= best.high for best in tolerance.best)
+    assert min(tolerance.kept) >= 0
+    today = tolerance.best[tolerance.factors.index(1.0)]
+    assert (today.low, today.mean, today.high) == (
+        robust_value(subject.robust).low,
+        subject.robust.mean,
+        robust_value(subject.robust).high,
+    )
+
+
+def test_tolerances_may_be_loosened_further_where_less_certainty_is_asked_for():
+    optimizer = told(
+        lambda p: 1 - p["x"] ** 2, 4, meseta.Normal(0.1), space={"x": (-1.0, 1.0)}, seed=1
+    )
+    terms = Terms(at_least=0.5)
+    grown = {}
+    for confidence in (0.6, 0.999):
+        goal = tolerances(Subject(optimizer), terms, window=False, confidence=confidence).goal
+        assert goal.confidence == confidence
+        grown[confidence] = goal.each["x"].sure.kept or 0.0
+    assert grown[0.6] > grown[0.999]

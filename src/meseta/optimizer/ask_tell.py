@@ -75,6 +75,7 @@ from meseta.optimizer.record import (
     State,
     Test,
     Trial,
+    as_possible,
 )
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
@@ -754,20 +755,37 @@ class Optimizer:
     def _robust_optimum(self) -> Float[Tensor, " d"]:
         fitted = self.fitted
         if self._optimum is None or self._optimum[0] is not fitted:
-            self._optimum = fitted, self._found_optimum()
+            self._optimum = fitted, self._found_optimum(fitted.mixture, self._assessed_limits())
         return self._optimum[1]
 
-    def _found_optimum(self) -> Float[Tensor, " d"]:
-        mixture, cube, held = self.fitted.mixture, self.space.cube, self.environments.typical()
-        measure, known = self.measure_in_model(), self._assessments()
+    def optimum_under(self, law: NoiseLaw) -> Float[Tensor, " d"]:
+        """The design that is recommended if this is the noise of the columns: by the same measure,
+        and with the same constraints; a row of the unit cube."""
+        known = []
+        for name, (limit, _) in zip(self._assessments(), self._assessed_limits(), strict=True):
+            model = self.model_of(name)
+            assert model is not None
+            other = LimitedOutcome(model.mixture_under(law), limit.margin)
+            known.append((other, assessment(other, torch.Generator().manual_seed(self.seed))))
+        return self._found_optimum(self.fitted.mixture_under(law), known)
+
+    def _assessed_limits(self) -> list[tuple[LimitedOutcome, Assessment]]:
+        """The outcomes with constraints that have enough values."""
+        limits = self._limits()
+        return [(limits[name], each) for name, each in self._assessments().items()]
+
+    def _found_optimum(
+        self, mixture: Mixture, known: list[tuple[LimitedOutcome, Assessment]]
+    ) -> Float[Tensor, " d"]:
+        cube, held = self.space.cube, self.environments.typical()
+        measure = self.measure_in_model()
         if known:
             value = (
                 belief_of(mixture, self.method, self.options)
                 if measure is None
                 else mean_of_measure(mixture, measure, seed=self.seed)
             )
-            limits = [limit for name, limit in self._limits().items() if name in known]
-            assessed = list(known.values())
+            limits, assessed = zip(*known, strict=True)
             return constrained_optimum(
                 mixture, value, limits, assessed, cube, seed=self.seed, held=held
             )
@@ -985,14 +1003,8 @@ class Optimizer:
         return self._by_width
 
     def _possible(self, mean: float, variance: float) -> tuple[float, float]:
-        """Mean in the user's sign, not beyond what f can have, and standard deviation.
-
-        A model that is wrong by so much cannot be surer than that.
-        """
-        least, most = self.settings.possible
-        expected = self._flip(mean)
-        moved = min(max(expected, least), most)
-        return moved, math.hypot(math.sqrt(variance), moved - expected)
+        """Mean in the user's sign, not beyond what f can have, and standard deviation."""
+        return as_possible(self._flip(mean), math.sqrt(variance), self.settings.possible)
 
     def _flip(self, value: float) -> float:
         """From the user's sign to that of a maximisation, and back."""

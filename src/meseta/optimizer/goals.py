@@ -84,7 +84,7 @@ def _margin(fitted: Fitted, constraint: Constraint) -> Margin:
 def read_confidence(confidence: object) -> float:
     number = read_number("the confidence", confidence, "such as 0.95")
     if not 0.5 <= number <= 0.9999:
-        hint = f"; write {number / 100:g} for {number:g} %" if 1 < number <= 100 else ""
+        hint = f"; write {number / 100:g} for {number:g} %" if 50 <= number < 100 else ""
         raise ValueError(f"the confidence must be from 0.5 to 0.9999, got {number:g}{hint}")
     return number
 

@@ -34,7 +34,7 @@ def loosened(search: Search, name: str, column: int, confidence: float | None) -
     found = wide_as_may_be(search, Tolerance(name, column, 1.0, WIDEST), confidence, begin)
     if found is None or (kept is not None and found < kept):  # the search missed it
         found = kept
-    return Loosened(kept, found)
+    return Loosened(kept, None if found is None else min(found, REACH))
 
 
 def _kept(search: Search, column: int, by: float) -> float | None:

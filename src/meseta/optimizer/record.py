@@ -154,6 +154,15 @@ def interval(mean: float, std: float, possible: tuple[float, float]) -> tuple[fl
     return max(low, mean - BAND * std), min(high, mean + BAND * std)
 
 
+def as_possible(mean: float, std: float, possible: tuple[float, float]) -> tuple[float, float]:
+    """Mean and standard deviation of a value, with the mean not beyond what is possible.
+
+    A model that is wrong by so much cannot be surer than that.
+    """
+    moved = min(max(mean, possible[0]), possible[1])
+    return moved, math.hypot(std, moved - mean)
+
+
 @dataclass(frozen=True)
 class Recommendation:
     """A design with what the model expects of it, in the sign of the user."""

@@ -11,6 +11,7 @@ from meseta.optimizer.window import Window
 from meseta.report.views.goal import allocation_of, window_of
 from meseta.report.views.subject import Subject
 from meseta.report.views.tolerances import Tolerances, tolerances
+from meseta.space.price import REACH
 from meseta.study import show
 from meseta.study.ledger import Ledger
 from meseta.study.reporting import terms_of
@@ -35,7 +36,7 @@ def tolerances_of(ledger: Ledger, confidence: float) -> Tolerances | None:
     """None: no parameter has noise."""
     terms = replace(terms_of(ledger), prices={})
     subject = subject_of(ledger)
-    found = tolerances(subject, terms, window=False)
+    found = tolerances(subject, terms, window=False, confidence=confidence)
     prices = ledger.file.prices
     if found is None or found.goal is None or not prices:
         return found
@@ -69,7 +70,9 @@ def tolerance_table(found: Tolerances) -> str:
 
 
 def _times(factor: float | None) -> str:
-    return "not met" if factor is None else f"{factor:.3g} x"
+    if factor is None:
+        return "not met"
+    return f"{'at least ' if factor >= REACH else ''}{factor:.3g} x"
 
 
 def kept_data(kept: Mapping[str, Kept]) -> dict[str, Any]:

@@ -40,15 +40,15 @@ def tolerances_tab(report: Report) -> Markup:
         None
         if by is None
         else element("p", f"The robust value is here what the design was chosen by: {by.words}."),
-        _halving(tolerances, terms, wanted),
+        _halving(report, tolerances, wanted),
         None if tolerances.goal is None else goal_section(tolerances.goal, terms),
         _values(tolerances.each, wanted),
         _movement(report, tolerances.each),
     )
 
 
-def _halving(tolerances: Tolerances, terms: Terms, wanted: Terms) -> Markup:
-    each = tolerances.each
+def _halving(report: Report, tolerances: Tolerances, wanted: Terms) -> Markup:
+    each, terms = tolerances.each, report.terms
     told = [f"{t.name} {estimate(t.halving, wanted.unit)}" for t in each[:MOST_LINES]]
     figure = plot(
         halving_figure(each, wanted),
@@ -56,7 +56,9 @@ def _halving(tolerances: Tolerances, terms: Terms, wanted: Terms) -> Markup:
         "Each bar shows how much the robust value of the best design improves when the noise of "
         "this parameter is halved. The line at its end is the 95 % interval.",
     )
-    remarks = [element("li", text) for text in (*_explained(each), *tolerances.joint)]
+    remarks = [
+        element("li", text) for text in (*_explained(each), *_chosen(report), *tolerances.joint)
+    ]
     return element(
         "section",
         element("h3", "Gain from half the noise"),
@@ -106,6 +108,16 @@ def _explained(each: tuple[Tolerance, ...]) -> list[str]:
             "less, or more, around its mean."
         )
     return told
+
+
+def _chosen(report: Report) -> list[str]:
+    """What else the best design for each noise has to do."""
+    if report.answer is None or not report.answer.robust.kept:
+        return []
+    return [
+        "The best design for each noise keeps the constraints as surely as that of today has "
+        "to. The design of today need not, once its noise is wider."
+    ]
 
 
 def _std(tolerance: Tolerance, terms: Terms) -> Markup:

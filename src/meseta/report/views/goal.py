@@ -47,7 +47,12 @@ class OfGoal:
 
 
 def of_goal(
-    subject: Subject, terms: Terms, names: Sequence[str], *, window: bool = True
+    subject: Subject,
+    terms: Terms,
+    names: Sequence[str],
+    *,
+    window: bool = True,
+    confidence: float = SURE,
 ) -> OfGoal | None:
     """For the noise of these parameters; None: there is no goal, or too little is known of it."""
     optimizer = subject.optimizer
@@ -60,17 +65,17 @@ def of_goal(
     for name in names:
         column, sure, guess = optimizer.space.columns_of(name).start, None, None
         if not isinstance(subject.parameter(name), Categorical):
-            sure = loosened(search, name, column, SURE)
+            sure = loosened(search, name, column, confidence)
             guess = loosened(search, name, column, None)
         half = None if terms.goal is None else meets(subject, terms.goal, column, 0.5)
         found[subject.name(name)] = ByGoal(_width(subject, name), half, sure, guess)
     free = len(set(optimizer.space.cube.continuous.tolist()) & set(_columns_of_design(subject)))
     return OfGoal(
-        SURE,
+        confidence,
         None if terms.goal is None else meets(subject, terms.goal),
         found,
-        allocation_of(subject, terms.goal, terms.prices) if terms.prices else None,
-        window_of(subject, terms.goal) if window and 0 < free <= MOST_SIDES else None,
+        allocation_of(subject, terms.goal, terms.prices, confidence) if terms.prices else None,
+        window_of(subject, terms.goal, confidence) if window and 0 < free <= MOST_SIDES else None,
     )
 
 

@@ -59,17 +59,18 @@ def stack_up(subject: Subject, goal: Constraint) -> StackUp:
     one = torch.where(slope >= 0, slope * above, slope * below)  # furthest upwards
     other = torch.where(slope >= 0, slope * below, slope * above)
     worst = (middle + float(other.sum()), middle + float(one.sum()))
-    reach = torch.maximum(above, -below) * slope.abs()
     joint = _joint(subject)
-    rest = torch.where(joint, still, slope)
     shared = DEVIATIONS**2 * float((slope * joint) @ law.covariance_matrix @ (slope * joint))
-    half = math.sqrt(float((reach * (rest != 0)).square().sum()) + max(0.0, shared))
+    # each side by its own ends, which differ where a value is at the edge of its range
+    down, up = (
+        math.sqrt(float((side * ~joint).square().sum()) + max(0.0, shared)) for side in (other, one)
+    )
     seen = subject.in_use(x)
     ends = [float(quantile(level)(seen.best, seen.weights)) for level in (BEYOND, 1 - BEYOND)]
     names = [subject.name(n) for n in subject.parameters if _mistaken(subject, n)]
     return StackUp(
         _spread(worst[0], worst[1], goal),
-        _spread(middle - half, middle + half, goal),
+        _spread(middle - down, middle + up, goal),
         _spread(ends[0], ends[1], goal),
         tuple(names),
     )

@@ -22,7 +22,7 @@ from meseta.noise import NoiseLaw
 from meseta.noise.perturbed import perturbed
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.fitted import in_cube
-from meseta.optimizer.record import Recommendation, Trial
+from meseta.optimizer.record import Recommendation, Trial, as_possible
 from meseta.optimizer.suggest import SuggestInfo
 from meseta.report.views.estimate import Estimate
 from meseta.space.parameter import Parameter, Value
@@ -97,7 +97,7 @@ class Subject:
             return best
         moments = self.moments(self.rows([best.params]))
         possible = self.optimizer.settings.possible
-        mean, std = float(moments.m_g), float(moments.v_g.sqrt())
+        mean, std = as_possible(float(moments.m_g), float(moments.v_g.sqrt()), possible)
         return replace(best, mean=mean, std=std, possible=possible)
 
     @cached_property
@@ -192,7 +192,9 @@ class Subject:
     def estimate_g(self, mixture: Mixture, x: Float[Tensor, "1 d"]) -> Estimate:
         """The estimate of g(x) by a posterior over the unit cube, in the user's units and sign."""
         moments = raw_moments(mixture.moments(x), self.units)
-        return Estimate(self.sign * float(moments.m_g), float(moments.v_g.sqrt()))
+        possible = self.optimizer.settings.possible
+        mean, std = self.sign * float(moments.m_g), float(moments.v_g.sqrt())
+        return Estimate(*as_possible(mean, std, possible), possible)
 
     def design_at(self, x: Float[Tensor, "1 d"]) -> Design:
         """The design at a row of the unit cube, in the optimizer's terms."""

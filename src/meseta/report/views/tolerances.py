@@ -11,9 +11,8 @@ from meseta.gp.mixture import Mixture
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
 from meseta.noise.widened import widened
-from meseta.optimizer.recommend import measured_optimum, robust_optimum
-from meseta.optimizer.record import Recommendation
-from meseta.report.views.estimate import Estimate, SampledEstimate
+from meseta.optimizer.record import SURE, Recommendation
+from meseta.report.views.estimate import Estimate, SampledEstimate, robust_value
 from meseta.report.views.goal import OfGoal, of_goal
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
 from meseta.report.views.outcomes import DRAWS
@@ -56,7 +55,9 @@ class Tolerances:
     goal: OfGoal | None = None  # None: there is none, or too little is known of it
 
 
-def tolerances(subject: Subject, terms: Terms, *, window: bool = True) -> Tolerances | None:
+def tolerances(
+    subject: Subject, terms: Terms, *, window: bool = True, confidence: float = SURE
+) -> Tolerances | None:
     """A tolerance for each parameter that has noise, environments too; None: no parameter has.
 
     The operating window takes longest, and may be left out.
@@ -74,7 +75,9 @@ def tolerances(subject: Subject, terms: Terms, *, window: bool = True) -> Tolera
     each = [_tolerance(subject, terms, name, factors, today, of_each[name]) for name in moved]
     each.sort(key=lambda tolerance: -tolerance.halving.mean)
     return Tolerances(
-        tuple(each), _remarks(subject, moved), of_goal(subject, terms, moved, window=window)
+        tuple(each),
+        _remarks(subject, moved),
+        of_goal(subject, terms, moved, window=window, confidence=confidence),
     )
 
 
@@ -129,10 +132,13 @@ def _tolerance(
     laws = [widened(subject.law, column, factor) for factor in factors]
     mixtures = [subject.optimizer.fitted.mixture_under(law) for law in laws]
     rows = [
-        today.x if factor == 1.0 else _best(subject, mixture)
-        for factor, mixture in zip(factors, mixtures, strict=True)
+        today.x if factor == 1.0 else subject.optimizer.optimum_under(law)[None]
+        for factor, law in zip(factors, laws, strict=True)
     ]
-    best = [_value(subject, each, x) for each, x in zip(mixtures, rows, strict=True)]
+    best = [
+        robust_value(today.best) if factor == 1.0 else _value(subject, each, x)
+        for factor, each, x in zip(factors, mixtures, rows, strict=True)
+    ]
     choice = isinstance(parameter, Categorical)
     half = factors.index(0.5)
     return Tolerance(
@@ -166,23 +172,6 @@ def _std(subject: Subject, column: int) -> float:
     """The standard deviation of the noise at the robust optimum, in the units of the column."""
     x = subject.optimizer.space.columns(subject.x_robust)
     return float(moments_at(subject.law, x)[1][0, column])
-
-
-def _best(subject: Subject, mixture: Mixture) -> Float[Tensor, "1 d"]:
-    optimizer = subject.optimizer
-    cube, held = optimizer.space.cube, optimizer.environments.typical()
-    measure = optimizer.measure_in_model()
-    if measure is not None:
-        return measured_optimum(mixture, cube, measure, seed=optimizer.seed, held=held)[None]
-    x = robust_optimum(
-        mixture,
-        cube,
-        method=optimizer.method,
-        options=optimizer.options,
-        seed=optimizer.seed,
-        held=held,
-    )
-    return x[None]
 
 
 def _value(subject: Subject, mixture: Mixture, x: Float[Tensor, "1 d"]) -> Estimate:
