@@ -58,7 +58,8 @@ def _loosening(view: OfGoal, terms: Terms) -> Markup:
             "p",
             f"{today}Each noise is changed alone. The goal and all constraints are still met "
             f"with a probability of {sure}; the best guess stands below. Widths are looked at from "
-            f"a tenth of today's to {REACH:g} times as much.",
+            f"a tenth of today's to {REACH:g} times as much. What the design of today allows is "
+            "checked by sample paths; what another design would allow is an estimate.",
         ),
         table("Tolerances and the goal", head, rows, wide=True),
     )

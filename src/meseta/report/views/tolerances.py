@@ -11,7 +11,7 @@ from meseta.gp.mixture import Mixture
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
 from meseta.noise.widened import widened
-from meseta.optimizer.record import SURE, Recommendation
+from meseta.optimizer.record import SURE, Recommendation, as_possible
 from meseta.report.views.estimate import Estimate, SampledEstimate, robust_value
 from meseta.report.views.goal import OfGoal, of_goal
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
@@ -178,7 +178,9 @@ def _value(subject: Subject, mixture: Mixture, x: Float[Tensor, "1 d"]) -> Estim
     """What a design is worth in use: its measure, or its mean."""
     if subject.optimizer.measure_in_model() is None:
         return subject.estimate_g(mixture, x)
-    return Estimate(*subject.optimizer.measured(mixture, x[0]))
+    possible = subject.by_measure[0].possible
+    mean, std = subject.optimizer.measured(mixture, x[0])
+    return Estimate(*as_possible(mean, std, possible), possible)
 
 
 def _gain(
