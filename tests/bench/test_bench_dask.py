@@ -9,6 +9,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from examples import thorough
 from meseta.bench.campaign import campaign
 from meseta.bench.job import Job
 from meseta.bench.plan import make_plan
@@ -50,6 +51,7 @@ def local_cluster(tmp_path):
         process.wait(60)
 
 
+@thorough
 def test_a_killed_worker_costs_nothing_and_nothing_counts_twice(local_cluster, tmp_path):
     address, pids = local_cluster
     plan = make_plan("quick", problems=("sin-linear",), methods=("ei",), evaluations=4, runs=SEEDS)

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from examples import examples
+from examples import examples, thorough
 from meseta.gp.robust import _check_error
 from meseta.kernels import StationaryKernel, smooth
 from meseta.kernels.nodes import compressed
@@ -240,6 +240,7 @@ def test_k_gf_is_that_of_brute_force(law, width, lengthscale, kind, edge, scale,
     assert float(smoothed.gf_with(b)(at)) == pytest.approx(found, abs=1e-9 + smoothed.error)
 
 
+@thorough
 @examples(3)
 @given(
     **ONE_DIMENSION,

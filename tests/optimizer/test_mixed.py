@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import meseta.optimizer.ask_tell
+from examples import thorough
 from meseta import Categorical, Float, Int, Normal, Optimizer, maximize
 from meseta.acquisition import methods
 from meseta.space.space import Space
@@ -83,6 +84,7 @@ def test_initial_points_are_spread_over_all_values():
         assert 12 <= small <= 28  # half of the decades
 
 
+@thorough
 def test_a_mixed_problem_is_solved():
     """Robust in two floats: the needle at a = 0.8 is worth 1.3, once perturbed 0.5."""
 

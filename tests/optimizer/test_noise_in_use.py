@@ -10,7 +10,7 @@ from scipy import stats
 
 import meseta
 from declared_laws import untested
-from examples import some
+from examples import some, thorough
 from gp_models import random_model, tensor, uniform, unit_box
 from meseta import (
     Categorical,
@@ -374,6 +374,7 @@ def test_a_category_may_be_an_environment():
     assert optimizer.recommend().params == {"x": pytest.approx(0.6, abs=0.02)}
 
 
+@thorough
 def test_whole_numbers_may_be_perturbed():
     """One layer too many or too few: a broad optimum is better than a tall one."""
     heights = [0, 0, 0, 5, 0, 0, 3, 3.5, 3, 2]

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import meseta
+from examples import some
 from meseta.optimizer.record import Trial
 
 SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
@@ -192,7 +193,7 @@ def test_the_same_seed_gives_the_same_designs():
     assert one.recommend() == other.recommend()
 
 
-@pytest.mark.parametrize("direction", ["minimize", "maximize"])
+@pytest.mark.parametrize("direction", some(["minimize", "maximize"], 2))
 @pytest.mark.parametrize("measure", ["mean", "quantile 0.1"])
 def test_directions_and_measures(direction, measure):
     """The constraint is the user's, whatever the sign of what is optimised."""

@@ -8,6 +8,7 @@ import pytest
 
 import views_made_up as made_up
 from browsers import CONTRASTS, launched
+from examples import some
 from meseta.report import page as report_page
 from meseta.report.page.theme import DARK, LIGHT
 from meseta.report.views.running import Running
@@ -180,7 +181,7 @@ def test_the_theme_of_the_system_is_followed(show):
     assert color_of(opened, ".chart:visible .xtick text", "fill") == rgb(LIGHT.ink)
 
 
-@pytest.mark.parametrize("name", ["minimised", "evil"])
+@pytest.mark.parametrize("name", some(["minimised", "evil"], 2))
 def test_on_a_phone_the_page_does_not_scroll_sideways(show, name):
     opened = show(name, width=360, height=740, has_touch=True, is_mobile=True)
     for title in TABS:

@@ -10,6 +10,7 @@ import pytest
 
 import views_made_up as made_up
 from command_line import typed
+from examples import thorough
 from meseta.report import page
 from meseta.report.views.running import Running
 from meseta.study import live
@@ -219,6 +220,7 @@ def test_a_report_that_cannot_be_written_does_not_fail_the_run(folder, monkeypat
     assert "the report s.html could not be written: no space left" in ended.stderr
 
 
+@thorough
 def test_designs_do_not_depend_on_reports(folder, monkeypatch):
     monkeypatch.setattr(live, "FIRST", 0.0)
     monkeypatch.setattr(live, "EVERY", 0.0)

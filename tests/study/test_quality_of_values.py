@@ -11,6 +11,7 @@ import pytest
 
 import meseta
 from command_line import typed
+from examples import some
 from meseta.integrations.optuna import (
     EXECUTED,
     EXECUTION,
@@ -283,7 +284,7 @@ def pressed(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("how", ["--as-it-comes", None])
+@pytest.mark.parametrize("how", some(["--as-it-comes", None], 2))
 def test_runs_confirm_a_design_or_do_not(pressed, folder, how):
     for each in pressed.iterdir():
         if each.is_file():

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from optuna.trial import TrialState
 
+from examples import thorough
 from meseta.study.ledger import open_ledger
 from meseta.study.progress import kind_of, progress
 from meseta.study.toml.file import read_study
@@ -110,6 +111,7 @@ def pairs_at_once(folder):
     ]
 
 
+@thorough
 def test_a_run_that_is_killed_again_and_again(tmp_path):
     budget, kills = 12, 3
     path = prepare(tmp_path, budget=budget, method="sobol", seconds=0.15)

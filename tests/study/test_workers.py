@@ -18,6 +18,7 @@ from optuna.exceptions import StorageInternalError
 from sqlalchemy.exc import OperationalError, PendingRollbackError
 
 from command_line import typed
+from examples import thorough
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
 from meseta.optimizer.evaluation import DEATHS
 from meseta.study import database, lab
@@ -613,6 +614,7 @@ def test_many_may_begin_a_study_at_once(tmp_path):
         assert begin_at_once(f"sqlite:///{tmp_path / str(turn)}.db") == ["many"] * 6
 
 
+@thorough
 def test_a_server_that_restarts_costs_nothing(tmp_path):
     with restartable() as server:
         assert begin_at_once(server.url) == ["many"] * 6

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import settings
 
 ASKED_FOR = os.environ.get("MESETA_EXAMPLES")
@@ -17,3 +18,9 @@ def examples(number: int) -> settings:
 def some(cases, every):
     """One of `every` so many cases, the first among them; all of them with MESETA_EXAMPLES."""
     return list(cases) if ASKED_FOR else list(cases)[::every]
+
+
+# For tests that take long and look again at what quicker ones have seen.
+thorough = pytest.mark.skipif(
+    not ASKED_FOR, reason="takes long: MESETA_EXAMPLES=20 runs it, and all cases of others"
+)

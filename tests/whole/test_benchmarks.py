@@ -7,6 +7,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from examples import thorough
 from pages import ROOT
 
 
@@ -50,6 +51,7 @@ def test_the_benchmark_of_fits_runs_on_a_small_case(capsys):
     assert "of 2 fits" in capsys.readouterr().out
 
 
+@thorough
 @pytest.mark.skipif(
     find_spec("distributed") is None, reason="distributed is not installed: meseta[dask]"
 )
