@@ -5,6 +5,8 @@ import signal
 import time
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -37,6 +39,8 @@ high = 1.0
 noise = 0.05
 """
 RUNNING = Running(3, 12, datetime(2026, 5, 4, 13, 7, tzinfo=UTC), 30)
+
+OF_A_FILE = SimpleNamespace(file=SimpleNamespace(path=Path("press.toml")))  # all of a ledger
 
 
 def prepare(folder, model="def f(p):\n    return -p['x']\n", budget=4, method="sobol"):
@@ -74,7 +78,7 @@ def clock(monkeypatch):
 
 
 def test_reports_take_a_tenth_of_the_time(folder, clock):
-    report = LiveReport(None, folder / "r.html", clock)
+    report = LiveReport(OF_A_FILE, folder / "r.html", clock)
     spent = []
     clock.cost = 20.0
     for second in range(2000):
@@ -87,7 +91,7 @@ def test_reports_take_a_tenth_of_the_time(folder, clock):
 
 
 def test_it_waits_for_values_and_for_something_new(folder, clock):
-    report = LiveReport(None, folder / "r.html", clock)
+    report = LiveReport(OF_A_FILE, folder / "r.html", clock)
     report.look(done(1))
     assert not clock.made  # too early
     clock.time = FIRST
@@ -106,7 +110,7 @@ def test_it_waits_for_values_and_for_something_new(folder, clock):
 
 def test_the_last_one_does_not_say_that_it_runs(folder, clock):
     path = folder / "r.html"
-    with kept_current(None, path) as report:
+    with kept_current(OF_A_FILE, path) as report:
         report._begun = -FIRST
         report._clock = clock
         report.look(done(4))
@@ -120,7 +124,7 @@ def test_after_an_interrupt_the_last_one_no_longer_says_that_it_runs(folder, clo
     path = folder / "r.html"
 
     def interrupted():
-        with kept_current(None, path) as report:
+        with kept_current(OF_A_FILE, path) as report:
             report._begun = -FIRST
             report._clock = clock
             report.look(done(4))
@@ -138,7 +142,7 @@ def test_a_report_that_fails_is_a_warning_once(folder, clock, capsys, monkeypatc
         raise RuntimeError("no model\n\x1b[2J")
 
     monkeypatch.setattr(live, "report_of", fails)
-    report = LiveReport(None, folder / "r.html", clock)
+    report = LiveReport(OF_A_FILE, folder / "r.html", clock)
     for complete in range(1, 5):
         clock.time += 1000.0
         report.look(done(complete))
