@@ -221,7 +221,7 @@ def is_possible(placed):
     return True
 
 
-@examples(6)
+@examples(3)
 @given(
     **ONE_DIMENSION,
     x=st.floats(0, 1),
@@ -288,6 +288,7 @@ def _covariance(root):
     return (root @ root.T).tolist()
 
 
+@thorough
 @examples(4)
 @given(
     shared=st.sampled_from(sorted(SHARED)),
@@ -331,6 +332,7 @@ def test_joint_laws_with_others_on_top_are_those_of_samples(
             assert float(covariance[i, i]) == pytest.approx(float(draws.mean()), abs=limit)
 
 
+@thorough
 def test_what_was_wrong_before():
     """Cases that once were off by 5 to 155 % without a word, against brute force."""
     for law, width, lengthscale in (

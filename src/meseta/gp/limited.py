@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.blocks import at_places
 from meseta.gp.in_use import InUse, Rehearsal, between, rehearsal
 from meseta.gp.joint import JointPosterior
 from meseta.gp.measured import POINTS, PORTIONS
@@ -67,7 +68,7 @@ class Limited:
     def _next(self, x: Tensor, factors: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         """The margin of the mean of f, and places and weights next to the quantile."""
         places = self.draws(x, factors)
-        values = self.posterior.mean_f(places.z.flatten(0, 1)).view(places.z.shape[:2])
+        values = at_places(self.posterior.mean_f, places.z, len(self.posterior.X))
         with torch.enable_grad():
             at = values.detach().requires_grad_()
             (w,) = torch.autograd.grad(self.margin.of(at, places.weights).sum(), at)

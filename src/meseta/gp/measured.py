@@ -8,7 +8,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from meseta.gp.blocks import in_blocks
+from meseta.gp.blocks import at_places, in_blocks
 from meseta.gp.incumbent import Incumbent
 from meseta.gp.joint import JointPosterior
 from meseta.gp.mixture import Mean, Mixture
@@ -94,7 +94,7 @@ class Measured:
     def of_mean(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """rho of the mean of f: quick, and high where it is worth to look."""
         places = self.draws.portion(0, QUICK)(x)
-        values = self.posterior.mean_f(places.z.flatten(0, 1)).view(places.z.shape[:2])
+        values = at_places(self.posterior.mean_f, places.z, len(self.posterior.X))
         return self.measure.of(values, places.weights)
 
     @torch.no_grad()

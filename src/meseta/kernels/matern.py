@@ -7,7 +7,8 @@ kappa(s) = p(s) exp(-s): one code serves every order. Everything below is in the
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, cached_property, partial
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,7 @@ from numpy.polynomial.legendre import leggauss
 from numpy.polynomial.polynomial import polyder, polysub, polyval
 from scipy.special import stdtr, stdtrit
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from meseta.kernels.separable import Columns, Sloped, product
 from meseta.kernels.squared_exponential import hermite_series
@@ -102,8 +104,38 @@ class Matern(Shape):
         return lengthscale / math.sqrt(2 * self.nu)
 
     def kappa(self, lengthscale: Tensor, delta: Tensor) -> Tensor:
-        s = self.scaled(lengthscale, delta)
-        return _polynomial(self.polynomial, s).prod(-1) * (-s.sum(-1)).exp()
+        return _kappa(delta, math.sqrt(2 * self.nu) / lengthscale, self.polynomial)
+
+
+class _Kappa(torch.autograd.Function):
+    """prod_i p(s_i) exp(-s_i), s = |delta * reciprocal|, differentiable once, in delta.
+
+    Sums and products over the last dimension, of a few numbers each, are what costs: torch takes
+    several times as long for them as a product with ones, or one factor after the other.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, delta: Tensor, reciprocal: Tensor, p: tuple[float, ...]) -> Tensor:
+        ratio = delta * reciprocal
+        s = ratio.abs()
+        factors = _polynomial_(p, s)
+        value = (s @ torch.ones_like(reciprocal)).neg_().exp_()
+        for factor in factors.unbind(-1):
+            value.mul_(factor)
+        if ctx.needs_input_grad[0]:
+            # at 0 the sign is 0, and so is the slope of every smoothing
+            slope = _polynomial_(_slope(p), s).div_(factors)
+            ctx.save_for_backward(slope.mul_(ratio.sign_()).mul_(reciprocal), value)
+        return value
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *upstream: Tensor) -> tuple[Tensor, None, None]:
+        slope, value = ctx.saved_tensors
+        return (upstream[0] * value)[..., None] * slope, None, None
+
+
+_kappa: Callable[[Tensor, Tensor, tuple[float, ...]], Tensor] = _Kappa.apply
 
 
 # name, gpytorch, nu, reach, highest, halvings, on_grid, polynomial
@@ -163,8 +195,7 @@ def _average(p: tuple[float, ...], sigma: Tensor, s: Columns, sloped: bool) -> S
     if not sloped:
         return value, None
     slope = torch.zeros_like(s)
-    change = (-polysub(p, polyder(p))).tolist()
-    for coefficient, r, l in zip(change, right, left, strict=True):
+    for coefficient, r, l in zip(_slope(p), right, left, strict=True):
         slope.add_(r - l, alpha=coefficient)
     return value, slope
 
@@ -235,23 +266,41 @@ class UniformNoise:
     def gf(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         p = self.kernel.polynomial
         s = self.kernel.scaled(self.lengthscale, delta)
-        eta = self.kernel.scaled(self.lengthscale, self.half_width)
+        eta = self._eta
         within = torch.where(s < eta, s, eta)
         inside = (_integral(p, eta + within) + _integral(p, eta - within)) / (2 * eta)
-        return torch.where(s < eta, inside, _beyond(p, s, eta, _box_moments(eta, len(p)))).prod(-1)
+        return torch.where(s < eta, inside, _beyond(p, s, eta, self._box_moments)).prod(-1)
 
     def g(self, delta: Float[Tensor, "*batch d"]) -> Float[Tensor, "*batch"]:
         p = self.kernel.polynomial
         s = self.kernel.scaled(self.lengthscale, delta)
-        reach = 2 * self.kernel.scaled(self.lengthscale, self.half_width)
+        reach = 2 * self._eta
         within = torch.where(s < reach, s, reach)
         second_difference = (
             _double_integral(p, reach + within)
             - 2 * _double_integral(p, within)
             + _double_integral(p, reach - within)
         )
-        beyond = _beyond(p, s, reach, _triangle_moments(reach, len(p)))
+        beyond = _beyond(p, s, reach, self._triangle_moments)
         return torch.where(s < reach, second_difference / reach**2, beyond).prod(-1)
+
+    @cached_property
+    def _eta(self) -> Float[Tensor, " d"]:
+        return self.kernel.scaled(self.lengthscale, self.half_width)
+
+    @cached_property
+    def _box_moments(self) -> list[Tensor]:
+        return _box_moments(self._eta, len(self.kernel.polynomial))
+
+    @cached_property
+    def _triangle_moments(self) -> list[Tensor]:
+        return _triangle_moments(2 * self._eta, len(self.kernel.polynomial))
+
+
+@cache
+def _slope(p: tuple[float, ...]) -> tuple[float, ...]:
+    """p' - p, by which p(s) exp(-s) changes; no coefficient is positive, so nothing cancels."""
+    return tuple(polysub(polyder(p), p).tolist())
 
 
 def _polynomial(coefficients: tuple[float, ...], s: Tensor) -> Tensor:
@@ -259,6 +308,14 @@ def _polynomial(coefficients: tuple[float, ...], s: Tensor) -> Tensor:
     total = torch.full_like(s, coefficients[-1])
     for coefficient in coefficients[-2::-1]:
         total = total * s + coefficient
+    return total
+
+
+def _polynomial_(coefficients: tuple[float, ...], s: Tensor) -> Tensor:
+    """The same in place, where no gradient goes through it."""
+    total = torch.full_like(s, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        total.mul_(s).add_(coefficient)
     return total
 
 
@@ -293,9 +350,15 @@ def _triangle_moments(reach: Tensor, num: int) -> list[Tensor]:
     return moments
 
 
+@cache
+def _legendre() -> tuple[Tensor, Tensor]:
+    nodes, weights = leggauss(64)
+    return torch.tensor(nodes)[:, None], torch.tensor(weights)[:, None]
+
+
 def _near_end(length: Tensor) -> tuple[Tensor, Tensor]:
     """Nodes and weights on [0, min(length, REACH)], one column per dimension."""
-    nodes, weights = (torch.tensor(a)[:, None] for a in leggauss(64))
+    nodes, weights = _legendre()
     half = length.clamp_max(REACH) / 2
     return half * (nodes + 1), half * weights
 
@@ -317,6 +380,7 @@ def _double_integral(p: tuple[float, ...], u: Tensor) -> Tensor:
     return torch.where(u > 1, closed, small**2 * _polynomial(_taylor(p, 2), small))
 
 
+@cache
 def _antiderivative(p: tuple[float, ...]) -> tuple[float, ...]:
     """a = p + p' + p'' + ..., so that (-a(t) exp(-t))' = p(t) exp(-t)."""
     derivative, total = list(p), list(p)
@@ -326,6 +390,7 @@ def _antiderivative(p: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(total)
 
 
+@cache
 def _taylor(p: tuple[float, ...], integrals: int) -> tuple[float, ...]:
     """Coefficients of the integrals of p(t) exp(-t) about 0, for |t| <= 1; 1/20! is 4e-19."""
     coefficients = []
