@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
-from examples import examples
+from examples import examples, thorough
 from gp_models import random_model, tensor, uniform, unit_box
 from gradients import slope_errors
 from meseta import CVaR, MeanStd, Normal, OnTarget, Quantile, StudentT, Uniform, WorstCase, Yield
@@ -120,6 +120,7 @@ def test_gradients_of_the_acquisition_function(measure):
         assert slope_errors(value, x, gradient, direction.expand(5, 1, 2), 1.0).max() < 1e-3
 
 
+@thorough
 def test_the_gain_is_that_of_brute_force_over_what_may_be_observed():
     """One design after the next observation: the expected rise of the best mean of CVaR."""
     core = posterior(4, d=1, num=5, law=Normal(0.05))

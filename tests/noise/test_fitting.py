@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 import meseta
-from examples import examples, some
+from examples import examples, some, thorough
 from meseta.noise.correlated import correlated
 from meseta.noise.families import FAMILIES, Estimate, standardised
 from meseta.noise.fitting import REFUSED, fit_noise
@@ -204,6 +204,7 @@ def test_notches_are_discrete():
     assert any("steps of 0.5" in remark and "Discrete" in remark for remark in fit.remarks)
 
 
+@thorough
 def test_rounded_values_are_still_normal():
     """Without spreading them over their steps, the test would refuse every law."""
     refused = 0
@@ -296,6 +297,7 @@ def test_the_width_of_a_law_with_tails_is_known_better_by_more_values():
         assert 2 / math.sqrt(num) < math.log(high / low) < 12 / math.sqrt(num)
 
 
+@thorough
 def test_thousands_of_values_take_no_time():
     fit = fit_noise(drawn("normal", 20_000))
     assert fit.best.name in ("normal", "truncated-normal", "student-t", "empirical")

@@ -8,7 +8,7 @@ import torch
 from scipy.stats import norm, qmc
 
 import meseta
-from examples import some
+from examples import some, thorough
 from meseta.noise.perturbed import perturbed
 from meseta.noise.widened import widened
 from meseta.noise.width import width_of
@@ -87,6 +87,7 @@ def test_the_cheapest_is_that_of_brute_force(optimizer):
     assert "cheapest tolerances that meet the goal" in str(made)
 
 
+@thorough
 def test_grades_are_chosen_among_those_there_are(optimizer):
     grades = {0.02: 5.0, 0.05: 2.0, 0.1: 1.0, 0.2: 0.5}
     made = optimizer.allocate(GOAL, {"a": grades, "b": "0.3 / width"})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import meseta
 from command_line import typed
-from examples import examples
+from examples import examples, thorough
 from meseta import (
     Categorical,
     Environment,
@@ -44,6 +44,7 @@ def told(optimizer, f, num):
     return optimizer
 
 
+@thorough
 def test_experiments_go_beyond_and_recommendations_do_not():
     wide = Float(0.0, 1.0, evaluate=(-0.3, 1.3))
     optimizer = told(Optimizer({"x": wide, "y": (0, 1)}, noise={"x": Normal(0.1)}), slope, 18)
@@ -208,6 +209,7 @@ noise = 0.1
 """
 
 
+@thorough
 def test_a_study_file_allows_experiments_beyond(folder):
     (folder / "edge.toml").write_text(FILE)
     seen = []

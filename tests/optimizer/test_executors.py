@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 import evaluated
 import meseta
 from evaluated import hill
-from examples import examples
+from examples import examples, thorough
 from meseta import Environment, Normal, maximize
 from meseta.optimizer import executors
 from meseta.optimizer.called import arrived
@@ -655,6 +655,7 @@ def test_ctrl_c_at_a_terminal_leaves_no_process(tmp_path):
 CLUSTER_MISSING = "distributed is not installed: meseta[dask]"
 
 
+@thorough
 @pytest.mark.skipif(find_spec("distributed") is None, reason=CLUSTER_MISSING)
 def test_a_dask_cluster_of_which_a_worker_is_killed(tmp_path):
     script = tmp_path / "cluster.py"

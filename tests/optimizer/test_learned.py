@@ -10,6 +10,7 @@ import torch
 from scipy import stats
 
 import meseta
+from examples import thorough
 from meseta import LearnedNormal, Normal, Optimizer, StudentT
 from meseta.integrations.optuna import EXECUTED, recommend
 from meseta.report.views.search import search
@@ -106,6 +107,7 @@ def test_wider_noise_that_was_measured_moves_the_answer():
     assert sure.recommend().params["x"] == pytest.approx(0.7, abs=0.1)
 
 
+@thorough
 def test_the_interval_has_the_width_in_it():
     """The law of total variance, by many draws of the width."""
     optimizer = told({"x": LearnedNormal(0.08, worth=4)}, num=14)
@@ -138,6 +140,7 @@ def test_pairs_make_the_interval_narrower():
     assert few.learned["x"].worth == 64
 
 
+@thorough
 def test_other_measures_have_it_too():
     answers = []
     for law in (LearnedNormal(0.08, worth=4), StudentT(4, 0.08)):

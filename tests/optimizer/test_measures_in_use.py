@@ -10,7 +10,7 @@ from scipy.stats import norm, qmc
 
 import meseta
 from command_line import typed
-from examples import some
+from examples import some, thorough
 from meseta import (
     CVaR,
     Discrete,
@@ -183,7 +183,7 @@ def told(noise, measure, f, points, space=None, **settings):
 LINE = [{"x": float(x)} for x in np.linspace(-0.6, 1.6, 40)]
 
 
-@pytest.mark.parametrize("atom", [-0.3, -0.298, -0.2, -0.15, -0.1, 0.026])
+@pytest.mark.parametrize("atom", some([-0.3, -0.298, -0.2, -0.15, -0.1, 0.026], 3))
 def test_the_worst_case_of_atoms_is_one_of_them(atom):
     optimizer = told(Discrete([atom, 0.3]), WorstCase(0.9), lambda p: 10 * p["x"], LINE)
     best = optimizer.recommend()
@@ -224,7 +224,7 @@ def test_the_worst_case_of_what_is_sorted_out_lies_at_the_end_of_the_range():
 
 
 @pytest.mark.parametrize("rare", [1e-4, 0.1])
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", some([0, 1], 2))
 def test_the_worst_case_has_every_choice_that_can_be(rare, seed):
     height = {"a": 3.0, "b": 2.0, "bad": -10.0}
     optimizer = told(
@@ -248,6 +248,7 @@ def wave(p):
     return 60 + 20 * math.sin(6 * p["x"])
 
 
+@thorough
 @pytest.mark.parametrize("measure", some([OnTarget(70), Yield(65, 75), Yield(high=45)], 3), ids=str)
 def test_without_noise_the_nominal_optimum_serves_the_measure_too(measure):
     optimizer = told(None, measure, wave, LINE)
@@ -281,7 +282,7 @@ def test_impossible_values_count_as_the_nearest_possible_one():
     assert 0.2 < best.params["x"] < 0.6
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", some([0, 1], 2))
 def test_what_draws_leave_open_is_part_of_the_interval(seed):
     rng = np.random.default_rng(0)
     covariance = np.array([[0.01, 0.008], [0.008, 0.01]])
@@ -333,6 +334,7 @@ noise = 0.1
 """
 
 
+@thorough
 def test_a_study_file_has_a_measure(folder):
     (folder / "part.toml").write_text(FILE)
     for _ in range(7):

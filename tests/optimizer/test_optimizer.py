@@ -508,7 +508,8 @@ class AskTell(RuleBasedStateMachine):
 
     @rule(x=st.floats(-1, 2), value=st.none() | st.floats(-1e3, 1e3))
     def tell_unasked(self, x, value):
-        if {"x": x} not in self.pending:
+        # one that is close to a pending one would be that one
+        if all(abs(x - each["x"]) > 0.011 for each in self.pending):
             self._tell({"x": x}, value)
 
     @precondition(lambda self: any(value is not None for _, value in self.told))
@@ -529,12 +530,9 @@ class AskTell(RuleBasedStateMachine):
         assert list(zip(table["x"], values, strict=True)) == self.told
         trials = self.optimizer.trials
         assert [trial.number for trial in trials] == list(range(len(trials)))
-        assert [t.params for t in trials if t.state == "pending"] == self._in_order_of_asking()
+        waiting = sorted(t.params["x"] for t in trials if t.state == "pending")
+        assert waiting == sorted(each["x"] for each in self.pending)
         assert len(trials) == len(self.told) + len(self.pending)
-
-    def _in_order_of_asking(self):
-        asked = [trial.params for trial in self.optimizer.trials if trial.asked]
-        return sorted(self.pending, key=asked.index)
 
     @invariant()
     def asked_points_are_inside_and_apart(self):

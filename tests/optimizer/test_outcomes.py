@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import meseta
-from examples import some
+from examples import some, thorough
 from meseta.optimizer.record import Trial
 
 SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
@@ -209,6 +209,7 @@ def test_directions_and_measures(direction, measure):
     assert best.params["b"] == pytest.approx(0.0, abs=0.03)
 
 
+@thorough
 def test_a_whole_run_with_loud_objects():
     """f misbehaves now and then; every outcome that it gives is kept."""
     calls = []

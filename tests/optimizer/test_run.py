@@ -11,7 +11,8 @@ import pytest
 
 import meseta
 import meseta.acquisition.methods
-from meseta import Environment, Normal, maximize, minimize
+from examples import some
+from meseta import AtLeast, Environment, Normal, maximize, minimize
 from meseta.problems import get
 from meseta.run import EvaluationsFailed
 
@@ -309,11 +310,24 @@ def test_problems_are_optimised_in_their_direction():
     assert result.optimizer.direction == "minimize"
 
 
+@pytest.mark.parametrize("name", some(["piston", "disc-brake", "ring", "branin-williams-cvar"], 2))
+def test_a_problem_brings_environment_measure_and_constraints(name):
+    problem = get(name)
+    run = minimize if problem.direction == "minimize" else maximize
+    optimizer = run(problem, budget=3, num_initial=3, method="sobol", progress=False).optimizer
+    assert optimizer.settings.measure == problem.measure
+    assert optimizer.settings.constraints == dict(problem.constraints)
+    assert set(optimizer.trials[0].params) == {*problem.names, *problem.environment}
+    assert set(optimizer.recommend().params) == set(problem.names)
+
+
 @pytest.mark.parametrize(
     ("call", "expected"),
     [
         (lambda: maximize(get("rkhs"), {"x": (0, 1)}), "brings its own space"),
         (lambda: maximize(get("rkhs"), noise={"x": Normal(0.1)}), "brings its own noise"),
+        (lambda: maximize(get("sin-linear-cvar"), measure="quantile 0.1"), "its own measure"),
+        (lambda: minimize(get("youn-choi"), constraints={"g1": AtLeast(1)}), "its own constraints"),
         (lambda: maximize(sin_linear, LINE), "budget is missing"),
         (lambda: maximize(sin_linear, budget=3), "space is missing"),
     ],

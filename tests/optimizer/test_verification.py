@@ -5,6 +5,7 @@ import math
 import pytest
 
 import meseta
+from examples import thorough
 from gp_models import without_value
 from meseta.optimizer.record import Test
 
@@ -24,6 +25,7 @@ def close(trial, params, share=0.02):
     return max(abs(trial.params[name] - params[name]) for name in PLANE) <= share
 
 
+@thorough
 def test_every_fifth_evaluation_is_at_the_recommended_design_unless_one_is_close():
     optimizer = meseta.Optimizer(PLANE, noise=meseta.Normal(0.05), seed=1)
     tests = 0
@@ -63,6 +65,7 @@ def test_what_was_expected_is_what_a_model_without_the_value_says():
     assert result.test.std == pytest.approx(std, rel=1e-4)
 
 
+@thorough
 def test_nothing_is_tested_where_nobody_wants_it_or_without_a_model():
     for settings in ({"verify": 0}, {"method": "sobol"}):
         result = run(budget=12, **settings)

@@ -160,3 +160,29 @@ def test_a_design_at_the_end_of_a_range_has_a_window():
     assert made.found
     assert made.sides["y"].high == 1.0
     assert made.sides["x"].high < 0.75  # 1 - 4 * 0.27^2 = 0.7
+
+
+def test_a_design_on_the_border_of_what_is_allowed_has_a_window_on_its_other_sides():
+    """Where a constraint sets the best design, it is a corner of the window."""
+
+    def f(p):
+        value = -((p["x"] - 0.7) ** 2) - (p["y"] - 0.6) ** 2
+        return {"value": value, "stress": p["x"] + p["y"]}
+
+    noise = {"x": meseta.Normal(0.03), "y": meseta.Normal(0.03)}
+    space = {"x": (0.0, 1.0), "y": (0.0, 1.0)}
+    limits = {"stress": meseta.AtMost(1.0, probability=0.9)}
+    optimizer = told(f, space, noise, 16, objective="value", constraints=limits)
+    made = optimizer.window(None)
+    x, y = (made.params[name] for name in "xy")
+    assert norm.cdf((1 - x - y) / (0.03 * 2**0.5)) == pytest.approx(0.9, abs=0.01)
+    assert made.found
+    assert made.share > 0.95 * x * y
+    corner = sum(side.high for side in made.sides.values())
+    assert norm.cdf((1 - corner) / (0.03 * 2**0.5)) > 0.89
+
+
+def test_a_box_around_a_point_that_it_must_not_hold_is_none():
+    center = torch.tensor([0.4], dtype=torch.double)
+    whole = Box(torch.zeros(1).double(), torch.ones(1).double())
+    assert largest_box(center, torch.tensor([[0.7], [0.4]], dtype=torch.double), whole).volume == 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import meseta
-from examples import examples
+from examples import examples, thorough
 from meseta.space.allowed import read_linear
 from meseta.space.space import Space
 
@@ -139,6 +139,7 @@ def test_whatever_is_asked_for_and_recommended_is_allowed(method):
     assert best["b"] <= 5 or best["a"] > 0.5
 
 
+@thorough
 def test_a_mixture_whose_optimum_is_on_the_border():
     """-(a - 0.8)^2 - 2 (b - 0.9)^2 with a + b <= 1 is highest at (1/3, 2/3)."""
     result = meseta.maximize(

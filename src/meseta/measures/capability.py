@@ -7,6 +7,8 @@ import torch
 
 from meseta.measures.constraints import Constraint
 from meseta.measures.measure import Rho, Values, Weights
+from meseta.measures.weighted import percentiles
+from meseta.measures.weighted import std as scatter
 
 # The shares of a normal law beyond its mean plus and minus three standard deviations.
 BEYOND = 0.0013498980316300933
@@ -48,9 +50,9 @@ def indices(
     deviation. Without a target it is the middle between the limits.
     """
     mean = (weights * values).sum(-1)
-    std = (weights * (values - mean[..., None]).square()).sum(-1).sqrt()
+    std = scatter(values, weights)
     least = ROUNDED * values.abs().amax(-1)  # what scatters by less does not
-    low, median, high = _percentiles(values, weights, (BEYOND, 0.5, 1 - BEYOND))
+    low, median, high = percentiles(values, weights, (BEYOND, 0.5, 1 - BEYOND))
     below = (weights * (values < goal.low)).sum(-1)
     above = (weights * (values > goal.high)).sum(-1)
     wide = goal.high - goal.low
@@ -82,15 +84,3 @@ def _ratio(room: Rho, by: Rho, least: Rho) -> Rho:
     # what lies on its limit and does not scatter has all of the room that it needs
     whole = torch.where(room < 0, -math.inf, math.inf)
     return torch.where((by > least) & room.isfinite(), room / by.clamp_min(1e-300), whole)
-
-
-def _percentiles(values: Values, weights: Weights, shares: tuple[float, ...]) -> list[Rho]:
-    """The least values with at least these shares at or below them."""
-    ranked, order = values.sort(-1)
-    below = weights.expand(values.shape).gather(-1, order).cumsum(-1)
-    last = values.shape[-1] - 1
-    found = []
-    for share in shares:
-        index = (below < share * (1 - 1e-12)).sum(-1, keepdim=True).clamp_max(last)
-        found.append(ranked.gather(-1, index)[..., 0])
-    return found

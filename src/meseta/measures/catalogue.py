@@ -10,6 +10,7 @@ from torch import Tensor
 
 from meseta.boundary import read_number
 from meseta.measures.measure import Measure, Rho, Values, Weights
+from meseta.measures.weighted import percentiles
 
 if TYPE_CHECKING:
     Number = float
@@ -62,10 +63,7 @@ class Quantile(Measure):
         return _by_rank(values, weights, cumulated)
 
     def exactly(self, values: Values, weights: Weights) -> Rho:
-        ranked, order = values.sort(-1)
-        below = weights.expand(values.shape).gather(-1, order).cumsum(-1)
-        index = (below < self.share * (1 - 1e-12)).sum(-1, keepdim=True)
-        return ranked.gather(-1, index.clamp_max(values.shape[-1] - 1))[..., 0]
+        return percentiles(values, weights, (self.share,))[0]
 
     def in_words(self) -> str:
         return f"value that {100 * (1 - self.share):g} % reach"

@@ -153,10 +153,10 @@ def allocation(
         met,
         confidence,
         sure_of(found.assessed),
-        design_at(optimizer, found.x),
+        optimizer.environments.from_row(found.x),
         {each.name: _allotted(each, found) for each in tolerances},
         kept_by(optimizer, goals, found.assessed),
-        design_at(optimizer, x),
+        optimizer.environments.from_row(x),
         kept_by(optimizer, goals, before),
         None if met == "sure" else _experiment(optimizer, tolerances, goals, found),
         share_beyond(
@@ -172,7 +172,7 @@ def search_of(optimizer: "Optimizer", goals: tuple[Goal, ...]) -> Search:
     """Designs of an optimizer; the recommended one comes first."""
     core, cube = optimizer.fitted.mixture.heaviest, optimizer.space.cube
     held = optimizer.environments.typical()
-    best = row_of(optimizer, optimizer.recommend().params)
+    best = optimizer.environments.to_row(optimizer.recommend().params)
     first = torch.cat([best[None], cube.snap(core.X.clone())])
     return Search(
         goals, optimizer.law, cube, held, first, core.kernel.kernel.lengthscale, optimizer.seed
@@ -197,17 +197,6 @@ def tolerances_of(optimizer: "Optimizer", prices: Mapping[str, Price]) -> tuple[
             raise ValueError(f"the tolerance of {name!r} cannot have a price: {error}") from None
         found.append(Tolerance(name, column, width, price))
     return tuple(found)
-
-
-def row_of(optimizer: "Optimizer", params: Design) -> Float[Tensor, " d"]:
-    """A design as a row of the unit cube, with typical values of environment variables."""
-    environments, space = optimizer.environments, optimizer.space
-    return space.to_cube(space.read(environments.complete(params, tuple(environments.variables))))
-
-
-def design_at(optimizer: "Optimizer", x: Float[Tensor, " d"]) -> Design:
-    environments = optimizer.environments
-    return environments.without(optimizer.space.from_cube(x), tuple(environments.variables))
 
 
 def kept_by(

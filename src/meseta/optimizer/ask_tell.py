@@ -566,8 +566,7 @@ class Optimizer:
 
     def promise(self, params: Params) -> Recommendation:
         """What the model expects of any design."""
-        design = self.environments.complete(params, self.environments.variables)
-        return self._valued(self.space.to_cube(self.space.read(design)))
+        return self._valued(self.environments.to_row(params))
 
     def confirm(
         self,
@@ -909,7 +908,7 @@ class Optimizer:
         evaluated = self.space.columns(self._points(self._record.complete))
         low, high = self.space.bounds
         return Recommendation(
-            self.environments.without(self.space.from_cube(x), tuple(self.environments.variables)),
+            self.environments.from_row(x),
             *self._value_in_use(x, moments),
             *self._possible(float(moments.m_f), float(moments.v_f)),
             self._test(x),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import torch
 from jaxtyping import Float
-from scipy.stats import beta, binom
+from scipy.special import bdtr, betaincinv
 from torch import Tensor
 
 from meseta.boundary import SEEDS, read_count
@@ -150,8 +150,7 @@ class _Places(NamedTuple):
 
 
 def _places(optimizer: "Optimizer", params: Params, executed: Sequence[Params] | None) -> _Places:
-    space, environments = optimizer.space, optimizer.environments
-    x = space.to_cube(space.read(environments.complete(params, environments.variables)))
+    space, x = optimizer.space, optimizer.environments.to_row(params)
     if executed is None:
         return _Places(x, None)
     rows = [space.to_cube(space.read(each)) for each in executed]
@@ -219,8 +218,8 @@ def _constraints(optimizer: "Optimizer", told: Sequence[Told]) -> dict[str, Kept
             continue
         kept, runs = sum(constraint.low <= each <= constraint.high for each in known), len(known)
         # the lower end of the interval of Clopper and Pearson
-        least = float(beta.ppf(0.05, kept, runs - kept + 1)) if kept else 0.0
-        worse = float(binom.cdf(kept, runs, constraint.probability)) < TAIL
+        least = float(betaincinv(kept, runs - kept + 1, 0.05)) if kept else 0.0
+        worse = float(bdtr(kept, runs, constraint.probability)) < TAIL
         verdict: Verdict = "worse" if worse else "held"
         found[name] = KeptRuns(kept, runs, constraint.probability, least, verdict)
     return found

@@ -35,6 +35,8 @@ def largest_box(center: Float[Tensor, " d"], points: Float[Tensor, "m d"], withi
     """
     middle, whole = center.numpy(), torch.stack(within).numpy()
     left = _nearest(middle, points.numpy())
+    if (left == middle).all(-1).any():
+        return Box(center, center)
     queue: list[tuple[float, int, Sides]] = [(-_size(whole), 0, whole)]
     known, most = {whole.tobytes()}, POPPED // len(middle) ** 2
     for number in range(most + len(left) + 1):
@@ -116,6 +118,4 @@ def _cut(
         each = box.copy()
         each[int(point[i] > center[i]), i] = point[i]
         found.append(each)
-    if not found:  # the center itself: nothing is left
-        found.append(np.stack([center, center]))
     return sorted(found, key=_size, reverse=True)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from meseta.gp.limited import Assessed, LimitedOutcome, assessment
 from meseta.measures.constraints import Constraint
-from meseta.optimizer.allocation import design_at, experiment, in_a_line, kept_by, row_of
+from meseta.optimizer.allocation import experiment, in_a_line, kept_by
 from meseta.optimizer.constrained import sure_of
 from meseta.optimizer.empty_box import Box, largest_box
 from meseta.optimizer.goals import Goal, deviations, goals_of, margins, read_confidence
@@ -33,7 +33,8 @@ ROUNDS = 40  # of boxes
 CHECKED, CHECKS = 3, 4  # places that sample paths check, and how often the goal is moved by that
 # What a box is smaller than the first places that miss a goal: at first, and more from time to time
 SHRUNK, MORE = 3e-3, 1.15
-SMALLER = 0.97  # and so on, where the rounds are over
+SMALLER = 0.015  # and so on, where the rounds are over
+EDGE = 1e-9  # a margin that counts as kept
 NARROW = 1e-6  # of a range: a box that is narrower is none
 
 
@@ -135,7 +136,7 @@ def window(
     confidence = read_confidence(confidence)
     goals = goals_of(optimizer, goal)
     given = optimizer.recommend().params if params is None else optimizer.promise(params).params
-    center = row_of(optimizer, given).clamp(0, 1)
+    center = optimizer.environments.to_row(given).clamp(0, 1)
     look = _Look(optimizer, goals, confidence, center)
     assessed = look.assessed(center)
     kept = kept_by(optimizer, goals, assessed)
@@ -146,7 +147,7 @@ def window(
         if sides:
             fixed = {name: value for name, value in given.items() if name not in sides}
             at_worst = kept_by(optimizer, goals, of_worst)
-            place = design_at(optimizer, look.rows(worst[None])[0])
+            place = optimizer.environments.from_row(look.rows(worst[None])[0])
             return Window(confidence, given, sides, fixed, kept, place, at_worst, look.seen, None)
     where = None if sure else experiment(optimizer, goals, assessed, center)
     return Window(confidence, given, {}, dict(given), kept, given, kept, 1, where)
@@ -200,7 +201,7 @@ class _Look:
         rules = self.domain.allowed
         if rules is None:
             return room
-        room = torch.cat([room, rules.room(x) + 1e-9])
+        room = torch.cat([room, rules.room(x) + EDGE])
         if rules.others is not None:
             kept = rules.others(x.detach())
             room = torch.cat([room, torch.where(kept, 1.0, -1.0)[None].double()])
@@ -218,6 +219,23 @@ class _Look:
             return self.least(u)
         finally:
             self.limits = known
+
+    @torch.no_grad()
+    def keep_center(self) -> None:
+        """Moves margins so that the center is on a border at most: paths are sure of it."""
+        self.moved = torch.zeros_like(self.moved)
+        self.moved = (EDGE - self.room(self.center[None])[: len(self.goals)]).clamp_min(0.0)
+
+    def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...]) -> bool:
+        """Moves margins to what paths say of a place, if the center then meets the goals still."""
+        exact = torch.tensor([[each.mean - self.by * each.std] for each in of]).double()
+        with torch.no_grad():
+            off = exact - self.room(u[None])[: len(exact)]
+            known, self.moved = self.moved, self.moved + off.clamp_max(0.0)
+            if bool((self.room(self.center[None]) < 0).any()):
+                self.moved = known
+                return False
+        return True
 
     def assessed(self, x: Float[Tensor, " d"]) -> tuple[Assessed, ...]:
         """By sample paths."""
@@ -291,13 +309,14 @@ def _found(
     places are looked for in it.
     """
     center, f = look.center, len(look.free)
+    look.keep_center()
     whole = Box(torch.zeros(f, dtype=torch.double), torch.ones(f, dtype=torch.double))
     points = look.first_missed(_ends(look, whole), rough=True)
     shrunk, checks = SHRUNK, 0
     box = whole
     for number in range(2 * ROUNDS):
         if number < ROUNDS:
-            box = _shrunk(largest_box(center, points, whole), center, 1 - shrunk)
+            box = _shrunk(largest_box(center, points, whole), center, shrunk)
         else:
             box = _shrunk(box, center, SMALLER)
         places, room = _worst(look, box)
@@ -309,19 +328,16 @@ def _found(
             continue
         if len(look.limits[0].draws.own) < DRAWS:  # now with all of them
             look.limits = look.all
+            look.keep_center()
             continue
         order = room.argsort()[:CHECKED]
         each = [(place, look.assessed(look.rows(place[None])[0])) for place in places[order]]
         worst, of_worst = min(each, key=lambda pair: sure_of(pair[1]))
         if sure_of(of_worst) >= look.confidence:
             return box, worst, of_worst
-        if checks < CHECKS:
-            checks += 1
-            exact = torch.tensor([[a.mean - look.by * a.std] for a in of_worst]).double()
-            with torch.no_grad():
-                by_draws = look.room(worst[None])[: len(exact)]
-            look.moved = look.moved + (exact - by_draws).clamp_max(0.0)
-            points = torch.cat([points, look.first_missed(_ends(look, whole), rough=True)])
+        checks += 1
+        if checks <= CHECKS and look.move(worst, of_worst):
+            points = torch.cat([points, look.first_missed(_ends(look, whole))])
         else:
             points = torch.cat([points, worst[None]])
             shrunk *= MORE
@@ -363,10 +379,11 @@ def _ends(look: _Look, whole: Box) -> Float[Tensor, "m f"]:
     return torch.cat([on_sides.clamp(0, 1).nan_to_num(0.5), axes, look.corners(whole)])
 
 
-def _shrunk(box: Box, center: Float[Tensor, " f"], by: float) -> Box:
-    """Closer to the center, but for sides that are ends of ranges."""
-    low = torch.where(box.low > 0, center + by * (box.low - center), box.low)
-    high = torch.where(box.high < 1, center + by * (box.high - center), box.high)
+def _shrunk(box: Box, center: Float[Tensor, " f"], share: float) -> Box:
+    """By a share of its width on each side, but for ends of ranges, and with the center still."""
+    less = share * (box.high - box.low)
+    low = torch.where(box.low > 0, torch.minimum(center, box.low + less), box.low)
+    high = torch.where(box.high < 1, torch.maximum(center, box.high - less), box.high)
     return Box(low, high)
 
 

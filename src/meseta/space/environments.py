@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from jaxtyping import Bool
+from jaxtyping import Bool, Float
 from torch import Tensor
 
 from meseta.noise import Environment
@@ -57,6 +57,14 @@ class Environments:
         """With usual values for those of the variables that are not there; None: observed ones."""
         missing = [n for n in (self.observed if names is None else names) if n not in params]
         return {**params, **{name: self._value(name) for name in missing}}
+
+    def to_row(self, params: Mapping[str, Any]) -> Float[Tensor, " d"]:
+        """A design as a row of the unit cube, with typical values of the variables."""
+        return self.space.to_cube(self.space.read(self.complete(params, self.variables)))
+
+    def from_row(self, x: Float[Tensor, " d"]) -> Design:
+        """The design at a row of the unit cube."""
+        return self.without(self.space.from_cube(x), tuple(self.variables))
 
     def _held(self, names: tuple[str, ...], values: Callable[[str], list[float]]) -> Held | None:
         if not names:
