@@ -13,6 +13,7 @@ value = "force"
 at_least = {at_least}
 probability = 0.9
 kernel = "se"
+method = "sobol"
 
 [objective]
 python = "pressed:force"
@@ -27,7 +28,6 @@ noise = 0.1
 [parameters.feed]
 low = 0
 high = 1
-noise = "± 0.1"
 
 [parameters.heat]
 low = 10

@@ -140,7 +140,15 @@ def test_plain_numbers(value, expected):
 
 @pytest.mark.parametrize(
     ("share", "expected"),
-    [(0.9713, "97.1 %"), (1.0, "100 %"), (0.0, "0 %"), (0.99996, "99.996 %"), (0.0003, "0.03 %")],
+    [
+        (0.9713, "97.1 %"),
+        (1.0, "100 %"),
+        (0.0, "0 %"),
+        (0.99996, "99.996 %"),
+        (0.0003, "0.03 %"),
+        (0.9999999, "over 99.999 %"),
+        (1e-7, "below 0.001 %"),
+    ],
 )
 def test_percentages_say_all_only_of_all(share, expected):
     assert numbers.percent(share).replace(NBSP, " ") == expected

@@ -12,6 +12,7 @@ from examples import some
 from meseta.report import page as report_page
 from meseta.report.page.theme import DARK, LIGHT
 from meseta.report.views.running import Running
+from shared import made_once
 
 SHOWN = ("one", "two", "minimised", "evil", "nothing", "bare")
 TABS = ["Robust optimum", "Tolerances", "Landscape", "Trials and model"]
@@ -44,8 +45,13 @@ def browser():
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("reports")
-    return {name: report_page.write(made_up.ALL[name](), folder / f"{name}.html") for name in SHOWN}
+    folder = made_once(tmp_path_factory, "reports", write_reports)
+    return {name: folder / f"{name}.html" for name in SHOWN}
+
+
+def write_reports(folder):
+    for name in SHOWN:
+        report_page.write(made_up.ALL[name](), folder / f"{name}.html")
 
 
 @pytest.fixture
@@ -282,7 +288,7 @@ def test_an_old_browser_is_told_why_there_are_no_plots(browser, files):
 
 
 def test_the_page_of_a_running_study_loads_itself_anew_and_keeps_its_place(browser, tmp_path):
-    running = Running(3, 9, datetime(2026, 5, 4, tzinfo=UTC), 2)
+    running = Running(3, 9, datetime(2026, 5, 4, tzinfo=UTC), 4)
     begun = replace(made_up.two_parameters(), running=running)
     path = report_page.write(begun, tmp_path / "running.html")
     context = browser.new_context(viewport={"width": 1000, "height": 600})
@@ -297,7 +303,7 @@ def test_the_page_of_a_running_study_loads_itself_anew_and_keeps_its_place(brows
     assert selected == "Landscape"
     assert opened.evaluate("window.scrollY") == 250
     opened.evaluate("window.marked = true")
-    opened.wait_for_timeout(2500)  # a finished study is not loaded again
+    opened.wait_for_timeout(4500)  # a finished study is not loaded again
     assert opened.evaluate("window.marked")
     opened.reload()
     opened.wait_for_selector("html[data-plots=drawn]")

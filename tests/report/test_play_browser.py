@@ -22,6 +22,7 @@ from meseta.report.views.estimate import Estimate
 from meseta.report.views.played import placed, played, row_of
 from meseta.report.views.wording import Terms
 from play_cases import made, settings_of
+from shared import made_once
 
 FIGURES = """([ground, cases]) => {
   const model = mesetaModel.modelOf(ground);
@@ -151,7 +152,11 @@ def test_the_interval_of_a_share_is_that_of_sample_paths(bare):
 
 @pytest.fixture(scope="module")
 def report_files(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("played")
+    folder = made_once(tmp_path_factory, "played", write_reports)
+    return {name: folder / f"{name}.html" for name in ("plain", "mixed", "kinds")}
+
+
+def write_reports(folder):
     evil = "</script><b>&{%{x}"
     mixed = play_cases.told(
         {
@@ -169,13 +174,10 @@ def report_files(tmp_path_factory):
         direction="minimize",
     )
     words = {"title": "Extrusion", "value": "wall", "unit": "mm"}
-    return {
-        "plain": for_optimizer(made("auto")[0].optimizer, at_least=1.7, **words).save(
-            folder / "plain.html"
-        ),
-        "mixed": for_optimizer(mixed, **words).save(folder / "mixed.html"),
-        "kinds": for_optimizer(made("kinds")[0].optimizer, **words).save(folder / "kinds.html"),
-    }
+    plain = for_optimizer(made("auto")[0].optimizer, at_least=1.7, **words)
+    plain.save(folder / "plain.html")
+    for_optimizer(mixed, **words).save(folder / "mixed.html")
+    for_optimizer(made("kinds")[0].optimizer, **words).save(folder / "kinds.html")
 
 
 @pytest.fixture
@@ -331,7 +333,7 @@ def test_numbers_are_written_as_elsewhere(browser, report_files, bare):
         "cs => cs.map(([mean, std]) => mesetaNumbers.estimate({ mean, std }, 'N'))", cases
     )
     assert found == [numbers.estimate(Estimate(*case), "N") for case in cases]
-    shares = [0.0, 1.0, 0.5, 0.99999, 0.9997, 0.00004, 0.123]
+    shares = [0.0, 1.0, 0.5, 0.99999, 0.9997, 0.00004, 0.123, 0.9999999, 1e-8]
     assert page.evaluate("ss => ss.map(mesetaNumbers.percent)", shares) == [
         numbers.percent(share) for share in shares
     ]

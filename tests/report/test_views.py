@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import meseta
+from examples import thorough
 from gp_models import without_value
 from meseta.gp.mixture import Mixture
 from meseta.integrations.botorch import to_botorch
@@ -85,6 +86,7 @@ def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
     assert made.gain.std == pytest.approx(float((means[1] - means[0]).std()), rel=0.3)
 
 
+@thorough
 def test_everything_has_the_sign_of_the_user():
     up, down = told(num=9), told(lambda p: -hills(p), num=9, direction="minimize")
     a, b = report(up), report(down)
@@ -276,6 +278,7 @@ def test_reports_are_the_same_twice():
     assert report(told(f, 8, **one)) == report(told(f, 8, **one))
 
 
+@thorough
 def test_many_parameters_and_few_values_and_failures():
     names = [f"p{i}" for i in range(8)]
     optimizer = meseta.Optimizer(dict.fromkeys(names, (0.0, 1.0)), noise=meseta.Normal(0.05))

@@ -88,7 +88,7 @@ TAKEN = {
 }
 
 
-@pytest.mark.parametrize("change", some(TAKEN, 3))
+@pytest.mark.parametrize("change", some(TAKEN, 6))
 def test_a_change_that_all_trials_bear_is_taken_over(lab, change):
     text, old = TAKEN[change]
     before, earlier = rows(), [trial.value for trial in trials()]

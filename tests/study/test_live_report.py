@@ -241,6 +241,7 @@ def test_designs_do_not_depend_on_reports(folder, monkeypatch):
     assert values[0] == values[1]
 
 
+@thorough
 def test_several_workers_have_one_report(folder):
     prepare(folder)
     typed("run", "s.toml", "--report", "--quiet", "--workers", "2")
@@ -248,6 +249,7 @@ def test_several_workers_have_one_report(folder):
     assert [path.name for path in folder.glob(".s.html*")] == []
 
 
+@thorough
 def test_an_interrupted_run_leaves_a_whole_report_or_none(folder):
     prepare(folder, "import time\ndef f(p):\n    time.sleep(0.3)\n    return p['x']\n", budget=900)
     command = Command(folder, "run", "s.toml", "--report", "--quiet")

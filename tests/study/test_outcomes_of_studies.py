@@ -213,9 +213,10 @@ def test_a_function_gives_all_outcomes(folder, timeout):
     assert robust["constraints"]["stress"]["probability"] == 0.9
     shown = typed("recommend", "press.toml").output
     assert "stress at most 1: kept in" in shown
-    typed("report", "press.toml")
-    page = (folder / "press.html").read_text(encoding="utf-8")
-    assert "How often constraints are kept in use" in page
+    if not timeout:
+        typed("report", "press.toml")
+        page = (folder / "press.html").read_text(encoding="utf-8")
+        assert "How often constraints are kept in use" in page
 
 
 def test_a_program_gives_all_outcomes(folder):

@@ -207,6 +207,7 @@ def test_eight_workers_on_postgresql(tmp_path):
     assert min(pairs) > 1e-3
 
 
+@thorough
 def test_workers_of_one_command(tmp_path):
     prepare(tmp_path, budget=6, method="sobol")
     model = tmp_path / "model.py"

@@ -18,7 +18,7 @@ from optuna.exceptions import StorageInternalError
 from sqlalchemy.exc import OperationalError, PendingRollbackError
 
 from command_line import typed
-from examples import thorough
+from examples import some, thorough
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
 from meseta.optimizer.evaluation import DEATHS
 from meseta.study import database, lab
@@ -107,6 +107,7 @@ def f(p):
 """
 
 
+@thorough
 def test_output_that_nobody_reads_fails_no_trial(tmp_path):
     path = prepare(tmp_path, TALKING)
     command = [sys.executable, "-m", "meseta.cli", "run", "s.toml"]
@@ -167,7 +168,7 @@ def test_long_messages_are_cut(folder):
 HOPELESS = "def f(p):\n    raise RuntimeError('no licence')\n"
 
 
-@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("workers", some([1, 2], 2))
 def test_a_run_of_failures_gives_up_and_tries_again_when_it_is_started_again(folder, workers):
     prepare(folder, HOPELESS, budget=40)
     path = folder / "s.toml"
@@ -366,6 +367,7 @@ def test_time_zones_do_not_matter(tmp_path, monkeypatch):
     assert release_abandoned(ledger) == [0]
 
 
+@thorough
 def test_a_worker_in_a_container_of_the_same_host_name_is_left_alone(tmp_path):
     apart = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
     if subprocess.run([*apart, "true"], capture_output=True).returncode != 0:

@@ -6,8 +6,8 @@ import plotly.graph_objects as go
 
 from meseta.report.page.labels import label, lines, value_title
 from meseta.report.page.numbers import number, percent, plain, with_interval
-from meseta.report.page.theme import LIGHT, translucent
-from meseta.report.page.traces import OF_F, OF_G, Look
+from meseta.report.page.theme import LIGHT
+from meseta.report.page.traces import OF_F, OF_G, Look, add_area
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.outcomes import LEVELS, Outcomes, OutcomesOfBoth
 from meseta.report.views.wording import Terms
@@ -123,20 +123,9 @@ def _add_band(
     look: Look,
 ) -> None:
     """Adds what is not known about the shares: an area around the steps."""
-    low, high = band
     x = [edge for pair in pairwise(edges) for edge in pair]
-    lower, upper = ([v for v in row for _ in range(2)] for row in (low, high))
-    figure.add_scatter(
-        x=[*x, *reversed(x)],
-        y=[*upper, *reversed(lower)],
-        fill="toself",
-        fillcolor=translucent(look.color),
-        line={"width": 0},
-        mode="lines",
-        hoverinfo="skip",
-        showlegend=False,
-        legendgroup=name,
-    )
+    lower, upper = ([v for v in row for _ in range(2)] for row in band)
+    add_area(figure, x, lower, upper, name, look)
 
 
 def _add_strip(figure: go.Figure, outcomes: Outcomes, name: str, look: Look, terms: Terms) -> None:

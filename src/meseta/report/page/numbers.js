@@ -39,8 +39,9 @@ const mesetaNumbers = (() => {
     if (share === 0 || share === 1) return `${100 * share}${SPACE}%`;
     for (const decimals of [1, 2, 3]) {
       const text = (100 * share).toFixed(decimals);
-      if (decimals === 3 || ![0, 100].includes(Number(text))) return `${text}${SPACE}%`;
+      if (![0, 100].includes(Number(text))) return `${text}${SPACE}%`;
     }
+    return `${share > 0.5 ? "over 99.999" : "below 0.001"}${SPACE}%`;
   }
 
   return { SPACE, estimate, percent, plain, signed, withUnit };

@@ -77,8 +77,8 @@ def percent(share: float) -> str:
     for decimals in (1, 2, 3):
         text = f"{100 * share:.{decimals}f}"
         if float(text) not in (0.0, 100.0):
-            break
-    return f"{_signed(text)}{SPACE}%"
+            return f"{_signed(text)}{SPACE}%"
+    return f"{'over 99.999' if share > 0.5 else 'below 0.001'}{SPACE}%"
 
 
 def percent_with_interval(drawn: SampledEstimate) -> str:

@@ -36,18 +36,7 @@ def add_band(
 ) -> None:
     """Adds a line of means; with `band`, also the 95 % intervals."""
     if band:
-        lower, upper = _band(mean, std)
-        figure.add_scatter(
-            x=[*x, *reversed(x)],
-            y=[*upper, *reversed(lower)],
-            fill="toself",
-            fillcolor=translucent(look.color),
-            line={"width": 0},
-            mode="lines",
-            hoverinfo="skip",
-            showlegend=False,
-            legendgroup=name,
-        )
+        add_area(figure, x, *_band(mean, std), name, look)
     figure.add_scatter(
         x=list(x),
         y=list(mean),
@@ -58,6 +47,28 @@ def add_band(
         marker={"color": look.color, "symbol": look.symbol, "size": 6},
         hovertext=list(hover),
         hoverinfo="text",
+    )
+
+
+def add_area(
+    figure: go.Figure,
+    x: Sequence[Any],
+    lower: Sequence[float],
+    upper: Sequence[float],
+    name: str,
+    look: Look,
+) -> None:
+    """Adds what is not known about a line: the area between two others."""
+    figure.add_scatter(
+        x=[*x, *reversed(x)],
+        y=[*upper, *reversed(lower)],
+        fill="toself",
+        fillcolor=translucent(look.color),
+        line={"width": 0},
+        mode="lines",
+        hoverinfo="skip",
+        showlegend=False,
+        legendgroup=name,
     )
 
 

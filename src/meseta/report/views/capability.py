@@ -10,11 +10,12 @@ from torch import Tensor
 
 from meseta.measures.capability import Indices, indices
 from meseta.measures.constraints import Constraint
+from meseta.measures.weighted import std
 from meseta.optimizer.record import Recommendation
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import SampledEstimate, robust_value
 from meseta.report.views.meeting import outside
-from meseta.report.views.outcomes import sampled, std
+from meseta.report.views.outcomes import sampled
 from meseta.report.views.profiles import Profile, profiles
 from meseta.report.views.stack_up import StackUp, stack_up
 from meseta.report.views.subject import Subject
@@ -82,20 +83,21 @@ def capability_of(
     seen = subject.in_use(x)
     fails = outside(subject, goal, x)
     guess = indices(seen.best, seen.weights, goal, target)
+    of_paths = [indices(p.values, p.weights, goal, target) for p in seen.parts]
+    both = math.isfinite(goal.high - goal.low)
     below = 0.0 if math.isinf(goal.low) else 1.0
-    if math.isfinite(goal.high - goal.low) and float(guess.outside) > 0:
+    if both and float(guess.outside) > 0:
         below = float(guess.below / guess.outside)
 
     def ratio(which: Callable[[Indices], Tensor]) -> SampledEstimate:
         """Ratios are compared as they are: what differs from path to path is the path itself."""
         best = float(which(guess))
-        each = [which(indices(p.values, p.weights, goal, target)) for p in seen.parts]
+        each = [which(part) for part in of_paths]
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
         # an infinite index has no neighbours to interpolate with
         low, high = torch.cat(each).quantile(ends, interpolation="nearest").tolist()
         return SampledEstimate(best, min(low, best), max(high, best))
 
-    both = math.isfinite(goal.high - goal.low)
     spread, mean = sampled(seen.of(std)), robust_value(found)
     return Capability(
         name=ROBUST if found is subject.robust else NOMINAL,

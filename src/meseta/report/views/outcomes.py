@@ -12,6 +12,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.in_use import InUse, Taken
+from meseta.measures.weighted import percentiles, std
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import SampledEstimate
 from meseta.report.views.meeting import inside
@@ -88,20 +89,7 @@ def sampled(taken: Taken) -> SampledEstimate:
 
 def quantile(level: float) -> Callable[[Tensor, Tensor], Tensor]:
     """The quantile of weighted values."""
-
-    def of(values: Tensor, weights: Tensor) -> Tensor:
-        ranked, order = values.sort(-1)
-        below = weights.expand(values.shape).gather(-1, order).cumsum(-1)
-        index = (below < level * (1 - 1e-12)).sum(-1, keepdim=True)
-        return ranked.gather(-1, index.clamp_max(values.shape[-1] - 1))[..., 0]
-
-    return of
-
-
-def std(values: Tensor, weights: Tensor) -> Tensor:
-    """The standard deviation of weighted values."""
-    mean = (weights * values).sum(-1, keepdim=True)
-    return (weights * (values - mean).square()).sum(-1).sqrt()
+    return lambda values, weights: percentiles(values, weights, (level,))[0]
 
 
 def _outcomes(name: str, seen: InUse, meets: SampledEstimate | None) -> Outcomes:

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from meseta.measures.capability import BEYOND
 from meseta.measures.constraints import Constraint
+from meseta.measures.weighted import percentiles
 from meseta.noise import Joint
 from meseta.noise.draws import draw_extremes, unlimited
 from meseta.noise.moments import moments_at
 from meseta.optimizer.fitted import in_cube
-from meseta.report.views.outcomes import quantile
 from meseta.report.views.subject import Subject
 from meseta.space.parameter import Categorical
 
@@ -66,7 +66,7 @@ def stack_up(subject: Subject, goal: Constraint) -> StackUp:
         math.sqrt(float((side * ~joint).square().sum()) + max(0.0, shared)) for side in (other, one)
     )
     seen = subject.in_use(x)
-    ends = [float(quantile(level)(seen.best, seen.weights)) for level in (BEYOND, 1 - BEYOND)]
+    ends = [float(e) for e in percentiles(seen.best, seen.weights, (BEYOND, 1 - BEYOND))]
     names = [subject.name(n) for n in subject.parameters if _mistaken(subject, n)]
     return StackUp(
         _spread(worst[0], worst[1], goal),

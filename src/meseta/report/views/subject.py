@@ -132,10 +132,22 @@ class Subject:
 
     def in_use(self, x: Float[Tensor, "1 d"], by: Rehearsal | None = None) -> InUse:
         """The values of a design in use, in the user's units and sign, if they can be."""
+        if by is not None:
+            return self._seen_by(by, x)
+        key = tuple(x[0].tolist())
+        if key not in self._seen:
+            self._seen[key] = self._seen_by(self.rehearsal, x)
+        return self._seen[key]
+
+    def _seen_by(self, by: Rehearsal, x: Float[Tensor, "1 d"]) -> InUse:
         offset, scale = self.optimizer.user_units
         possible = self.optimizer.settings.possible
-        seen = (self.rehearsal if by is None else by).at(x[0])
-        return seen.mapped(lambda values: (offset + scale * values).clamp(*possible))
+        return by.at(x[0]).mapped(lambda values: (offset + scale * values).clamp(*possible))
+
+    @cached_property
+    def _seen(self) -> dict[tuple[float, ...], InUse]:
+        """Both optima are looked at in several parts of a report."""
+        return {}
 
     @cached_property
     def assessments(self) -> dict[Hashable, Assessed]:
@@ -171,11 +183,7 @@ class Subject:
 
     def rows(self, designs: Sequence[Design]) -> Float[Tensor, "m d"]:
         """Designs as rows of the unit cube, with typical values of environment variables."""
-        space, environments = self.optimizer.space, self.optimizer.environments
-        variables = tuple(environments.variables)
-        return torch.stack(
-            [space.to_cube(space.read(environments.complete(each, variables))) for each in designs]
-        )
+        return torch.stack([self.optimizer.environments.to_row(each) for each in designs])
 
     def moments(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """The moments of f and g at rows of the unit cube, in the user's units and sign."""
@@ -198,9 +206,7 @@ class Subject:
 
     def design_at(self, x: Float[Tensor, "1 d"]) -> Design:
         """The design at a row of the unit cube, in the optimizer's terms."""
-        environments = self.optimizer.environments
-        params = self.optimizer.space.from_cube(x[0])
-        return environments.without(params, tuple(environments.variables))
+        return self.optimizer.environments.from_row(x[0])
 
     def f_paths(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
         """Joint samples of f at rows of the unit cube, in the user's units and sign."""
