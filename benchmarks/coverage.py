@@ -131,7 +131,7 @@ AWKWARD = {
     "circuit": Awkward(6, 0.04, 60, circuit),
     "piston": Awkward(7, 0.04, 60, piston),
 }
-PAPER = ["within-model", *problems.names()]
+PAPER = ["within-model", *problems.of_paper()]
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ def case(name, run):
     spread = np.random.default_rng(0).random((2000, problem.dimension))
     return Case(
         problem.bounds,
-        problem.noise,
+        problem.law,
         problem.budget,
         lambda x: sign * problem.f(x),
         lambda x: float(sign * problem.g(x[None])[0]),

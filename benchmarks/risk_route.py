@@ -44,7 +44,7 @@ class Truth:
         self.problem, self.measure = problem, measure
         self.sign = 1 if problem.direction == "maximize" else -1
         self.low, self.high = problem.bounds
-        width = problem.noise.in_dimension(problem.dimension).standard_deviation.numpy()
+        width = problem.law.covariance_matrix.diagonal().sqrt().numpy()
         unit = qmc.Sobol(problem.dimension, seed=3).random_base2(DRAWS)
         self.xi = width * norm.ppf(unit.clip(1e-9, 1 - 1e-9))
         starts = self.low + (self.high - self.low) * qmc.Sobol(
@@ -85,7 +85,7 @@ def botorch_point(ours, problem, measure, copies, seed):
     fitted = ours.fitted
     model, core = to_botorch(fitted.surrogate), fitted.core
     low, high = problem.bounds
-    width = problem.noise.in_dimension(problem.dimension).standard_deviation.numpy()
+    width = problem.law.covariance_matrix.diagonal().sqrt().numpy()
     perturbations = torch.tensor(width / (high - low)) * draw_sobol_normal_samples(
         problem.dimension, copies, dtype=torch.double, seed=seed
     )

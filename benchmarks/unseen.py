@@ -10,76 +10,24 @@ evaluate each design five times and optimise the averages without any model of t
 import argparse
 import statistics
 import time
-from typing import NamedTuple
 
 import numpy as np
-import scipy.stats
 
 import meseta
+from meseta.problems import get
 
 REPEATS = 5
-ANGLES = 2 * np.pi * np.arange(60) / 60
-RING = 0.5 * np.stack([np.cos(ANGLES), np.sin(ANGLES)], -1)
-
-
-def needles(x):
-    return (
-        np.sinc(2 * np.pi * x[..., 0])
-        + 7.2 * np.exp(-((37 * (x[..., 0] - 0.25)) ** 2))
-        + 8.9 * np.exp(-((39 * (x[..., 0] - 0.35)) ** 2))
-    )
-
-
-def ring(x):
-    r2 = (x**2).sum(-1)
-    return -(2 * np.log(0.8 * r2 + np.exp(-10 * r2)) + 2.54)  # it is to be minimised
-
-
-class Problem(NamedTuple):
-    f: object
-    space: dict
-    noise: object
-    sample: object  # of xi, by a generator of NumPy
-    many: np.ndarray  # values of xi that stand for the law
-
-    def g(self, x):
-        return float(self.f(np.asarray(x) + self.many).mean())
-
-    def best(self):
-        """The highest g on a fine grid."""
-        ranges = [
-            np.linspace(*ends, 401 if len(self.space) == 1 else 81) for ends in self.space.values()
-        ]
-        return max(self.g(x) for x in np.stack(np.meshgrid(*ranges), -1).reshape(-1, len(ranges)))
-
-
-BETA = scipy.stats.beta(0.4, 0.2, scale=0.1)
-PROBLEMS = {
-    "needles": Problem(
-        needles,
-        {"x": (0.0, 1.0)},
-        {"x": BETA},
-        lambda random: 0.1 * random.beta(0.4, 0.2, 1),
-        BETA.ppf((np.arange(2000) + 0.5) / 2000)[:, None],
-    ),
-    "ring": Problem(
-        ring,
-        {"x": (-2.0, 2.0), "y": (-2.0, 2.0)},
-        {("x", "y"): meseta.Empirical(RING)},
-        lambda random: RING[random.integers(len(RING))],
-        RING,
-    ),
-}
+PROBLEMS = ("needles", "ring")
 WAYS = ("unseen", "as exact", "averages")
 
 
 def run(problem, way, evaluations, seed):
     """Regrets after half of the evaluations and after all, and seconds."""
     random = np.random.default_rng(seed)
-    best = problem.best()
 
     def value(params):
-        return float(problem.f(np.array(list(params.values())) + problem.sample(random)))
+        (executed,) = problem.in_use([problem.row(params)], 1, int(random.integers(2**31)))
+        return float(problem.f(executed)[0])
 
     def average(params):
         return {"value": float(np.mean([value(params) for _ in range(REPEATS)])), "n": REPEATS}
@@ -88,13 +36,13 @@ def run(problem, way, evaluations, seed):
 
     def looked_at(optimizer, trial):
         if trial.number + 1 in (budget // 2, budget):
-            regrets.append(best - problem.g(list(optimizer.recommend().params.values())))
+            regrets.append(float(problem.regret([problem.row(optimizer.recommend().params)])[0]))
 
     begun = time.perf_counter()
     meseta.maximize(
         average if way == "averages" else value,
         problem.space,
-        noise=None if way == "averages" else problem.noise,
+        noise=None if way == "averages" else problem.noise_by_name,
         executed="unseen" if way == "unseen" else "known",
         budget=budget,
         seed=seed,
@@ -106,8 +54,8 @@ def run(problem, way, evaluations, seed):
 
 def main(runs, evaluations, problems, ways=WAYS):
     for name in problems:
-        problem = PROBLEMS[name]
-        print(f"{name}: the highest g is {problem.best():.4f}", flush=True)
+        problem = get(name)
+        print(f"{name}: the highest g is {problem.g_star:.4f}", flush=True)
         for way in ways:
             half, whole, seconds = zip(
                 *(run(problem, way, evaluations, seed) for seed in range(runs)), strict=True

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from meseta.boundary import read_count
-from meseta.measures import read_measure
+from meseta.measures import Mean, read_measure
 from meseta.optimizer.ask_tell import Optimizer
 from meseta.optimizer.called import Objective
 from meseta.optimizer.comparison import comparison, comparison_html
@@ -214,14 +214,22 @@ def _task_of_problem(
     name, direction = problem.name, problem.direction
     if direction != settings.direction:
         raise ValueError(f"{name!r} is to be {direction}d; call meseta.{direction} instead")
-    for what, own in (("space", space), ("noise", settings.noise)):
-        if own is not None:
+    measure = read_measure(settings.measure)
+    own_measure = problem.measure != Mean()
+    for what, doubled in (
+        ("space", space is not None),
+        ("noise", settings.noise is not None),
+        ("constraints", bool(settings.constraints)),
+        ("measure", own_measure and measure not in (Mean(), problem.measure)),
+    ):
+        if doubled:
             raise TypeError(f"the problem {name!r} brings its own {what}; leave {what} out")
-    settings = replace(
-        settings,
-        noise=problem.noise_by_name,
-        num_initial=settings.num_initial or problem.num_initial,
-    )
+    brought = problem.settings
+    if not own_measure:
+        brought["measure"] = measure
+    if settings.num_initial is not None:
+        brought["num_initial"] = settings.num_initial
+    settings = replace(settings, **brought)
     optimizer = Optimizer(problem.space, settings=settings)
     return _Task(
         _observed(problem, optimizer.seed),
@@ -231,12 +239,12 @@ def _task_of_problem(
 
 
 def _observed(problem: Problem, seed: int) -> Objective:
-    """f(x) + eps, with eps from a stream that belongs to the seed."""
+    """f(x) + eps, with eps from a stream that belongs to the seed; other outcomes likewise."""
     random = np.random.default_rng([seed, 0])
 
-    def observe(params: Design) -> float:
-        eps = problem.noise_variance**0.5 * random.standard_normal()
-        return float(problem.f([[params[name] for name in problem.names]])[0] + eps)
+    def observe(params: Design) -> float | dict[str, float]:
+        values = problem.observed(params, random)
+        return values if problem.outcomes else values["value"]
 
     return observe
 

@@ -1,9 +1,11 @@
 """Pictures of f and g: where the nominal optimum lies, and where the robust one."""
 
 import numpy as np
+from jaxtyping import Float64
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from meseta.measures import Mean
 from meseta.problems.problem import Problem
 
 # Inches: two columns of the paper, and one row of panels.
@@ -44,8 +46,8 @@ def _draw_slice(axis: Axes, problem: Problem, j: int, resolution: int) -> None:
     t = np.linspace(low, high, resolution)
     points = np.tile(problem.x_star, (resolution, 1))
     points[:, j] = t
-    axis.plot(t, problem.f(points), color=BLACK, label="f(x)")
-    axis.plot(t, problem.g(points), color=RED, linestyle="--", label="g(x) = E f(x + ξ)")
+    axis.plot(t, _nominal(problem, points), color=BLACK, label="f(x)")
+    axis.plot(t, problem.g(points), color=RED, linestyle="--", label=_robust(problem))
     axis.plot([problem.x_star[j]], [problem.g_star], "X", color=RED, label="robust optimum")
     axis.set_xlabel(problem.names[j])
 
@@ -55,13 +57,14 @@ def _draw_maps(problem: Problem, resolution: int) -> Figure:
     low, high = problem.bounds
     first, second = (np.linspace(low[j], high[j], resolution) for j in range(2))
     points = np.stack(np.meshgrid(first, second), axis=-1).reshape(-1, 2)
-    values = [h(points).reshape(resolution, resolution) for h in (problem.f, problem.g)]
+    both = (_nominal(problem, points), problem.g(points))
+    values = [each.reshape(resolution, resolution) for each in both]
     best = np.argmax if problem.direction == "maximize" else np.argmin
     nominal = points[best(values[0])]
     span = {"vmin": float(min(v.min() for v in values)), "vmax": float(values[0].max())}
     figure = Figure(figsize=(WIDTH, PANEL_HEIGHT + 0.9), layout="constrained")
     axes = figure.subplots(1, 2, sharey=True)
-    for axis, image, title in zip(axes, values, ("f(x)", "g(x) = E f(x + ξ)"), strict=True):
+    for axis, image, title in zip(axes, values, ("f(x)", _robust(problem)), strict=True):
         mesh = axis.pcolormesh(first, second, image, cmap="viridis", rasterized=True, **span)
         axis.plot(*nominal, "o", color="white", markeredgecolor="black", label="nominal optimum")
         axis.plot(*problem.x_star, "X", color=RED, markeredgecolor="black", label="robust optimum")
@@ -71,3 +74,16 @@ def _draw_maps(problem: Problem, resolution: int) -> Figure:
     figure.colorbar(mesh, ax=axes)
     figure.suptitle(f"{problem.title} ({problem.direction})")
     return figure
+
+
+def _nominal(problem: Problem, x: Float64[np.ndarray, "m d"]) -> Float64[np.ndarray, " m"]:
+    """f with the environment where it is on average."""
+    usual = [float(law.mean) for law in problem.environment.values()]
+    return problem.f(np.hstack([x, np.tile(usual, (len(x), 1))]))
+
+
+def _robust(problem: Problem) -> str:
+    """What g is."""
+    if problem.measure == Mean():
+        return "g(x) = E f(x, e)" if problem.environment else "g(x) = E f(x + ξ)"
+    return f"g(x), {problem.measure.in_words()}"

@@ -24,6 +24,8 @@ def sin_linear() -> Problem:
         budget=20,
         num_initial=3,
         source="Froehlich et al. 2020, Noisy-Input Entropy Search, AISTATS",
+        g_worst=-0.4232269821041339,
+        certificate="g in closed form; optimum by 12 local searches from 2048 designs",
     )
 
 
