@@ -8,7 +8,7 @@ export OMP_NUM_THREADS ?= 1
 # go through all layers, and are quick.
 SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/optimizer/test_suggest.py tests/gp/test_fit.py tests/gp/test_robust_posterior.py tests/noise/test_rules.py tests/gp/test_paths.py tests/gp/test_mixture.py tests/space/test_space.py tests/measures tests/gp/test_limited.py
 
-.PHONY: demo docs test test-cpus test-cpus-short test-optuna4 bench bench-speed package clean
+.PHONY: demo docs test test-cpus test-cpus-short test-optuna4 bench bench-speed arena-setup package clean
 
 demo: .venv/installed
 	rm -rf demo
@@ -25,7 +25,8 @@ test: .venv/installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n 2 --dist worksteal
+# Three processes for two cores: some tests wait for servers, browsers and workers.
+	$(BIN)/pytest -q -n 3 --dist worksteal
 	$(BIN)/pytest -q -n 2 $(SHAPES_CHECKED)
 
 # The numerical tests with the code that libraries have for other processors: see tests/processors.py.
@@ -47,13 +48,21 @@ bench-speed: .venv/installed
 	$(BIN)/python benchmarks/noise.py
 	$(BIN)/meseta bench run timing --runs 5 --output bench-speed
 
-# A wheel and an sdist in dist/, and the wheel tried in an environment that has nothing else.
+# Environments of entrants that need other packages than ours: Golem is compiled, and knows Python up to 3.10.
+GOLEM_PYTHON ?= python3.10
+arena-setup: benchmarks/arena/.venv-golem/installed
+
+benchmarks/arena/.venv-golem/installed: Makefile
+	$(GOLEM_PYTHON) -m venv benchmarks/arena/.venv-golem
+	benchmarks/arena/.venv-golem/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' 'pandas<2.3' optuna==5.0.0 matter-golem==1.0
+	touch $@
+
+# A wheel and an sdist in dist/, and the wheel tried in environments that have nothing else, with each Python
+# from 3.11 to 3.13 that is here; make package VERSIONS=3.12 tries one.
 package: .venv/installed
-	rm -rf dist .venv-package
+	rm -rf dist
 	$(BIN)/python -m build --no-isolation
-	$(PYTHON) -m venv .venv-package
-	.venv-package/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt dist/*.whl
-	cd dist && ../.venv-package/bin/python -I ../tests/smoke.py --without-extras
+	$(BIN)/python tests/interpreters.py dist/*.whl $(VERSIONS)
 
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meseta needs Python 3.11 or newer; set PYTHON=python3.x")'
@@ -68,4 +77,4 @@ package: .venv/installed
 	touch $@
 
 clean:
-	rm -rf .venv .venv-optuna4 .venv-package dist demo site bench-results bench-speed
+	rm -rf .venv .venv-optuna4 .venv-package dist demo site bench-results bench-speed arena-results benchmarks/arena/.venv-golem

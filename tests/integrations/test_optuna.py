@@ -12,6 +12,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from optuna.trial import TrialState, create_trial
 
 import meseta
+from examples import thorough
 from meseta.integrations.optuna import EXECUTED, OUTCOMES, RobustSampler, recommend
 from meseta.integrations.optuna.study_space import StudySpace, noise_within
 from meseta.integrations.optuna.study_trials import read_trials
@@ -592,6 +593,7 @@ def test_other_outcomes_by_an_attribute():
     assert any("must be a dict, got 3" in note for note in answer.notes)
 
 
+@thorough
 def test_suggestions_are_allowed_once_parameters_are_known():
     def rule(params):
         return params["x"] + params["y"] <= 1

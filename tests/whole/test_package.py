@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import meseta
+from shared import made_once
 
 ROOT = Path(__file__).parents[2]
 EXTRAS = {"report", "plot", "bench", "dashboard", "dask", "postgresql", "excel", "docs", "dev"}
@@ -19,12 +20,14 @@ EXTRAS = {"report", "plot", "bench", "dashboard", "dask", "postgresql", "excel",
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
     pytest.importorskip("build", reason="python -m build comes with the dev extra")
-    folder = tmp_path_factory.mktemp("wheel")
+    (path,) = made_once(tmp_path_factory, "wheel", build).glob("*.whl")
+    return path
+
+
+def build(folder):
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", str(folder), ROOT]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    (path,) = folder.glob("*.whl")
-    return path
 
 
 def test_everything_that_is_read_at_run_time_is_packed(wheel):
