@@ -168,15 +168,15 @@ def test_a_failed_run_is_recorded_and_retried_only_if_asked(tmp_path, monkeypatc
     plan = small_plan(methods=("ei", "uu-ei"))
     with monkeypatch.context() as patch:
         patch.setattr(runs, "suggest", broken)
-        records = list(campaign(tmp_path, plan, processes(1)))
+        records = list(campaign(tmp_path, plan, processes(1, runs.run)))
     assert [record.state for record in records] == ["failed"] * 4
     assert all("numerics of sorts" in record.error for record in records)
     assert all(len(record.x) == 3 and len(record.regret) == 1 for record in records)
-    assert list(campaign(tmp_path, plan, processes(1))) == []
+    assert list(campaign(tmp_path, plan, processes(1, runs.run))) == []
     assert len(progress(tmp_path, plan).failed) == 4
-    again = list(campaign(tmp_path, plan, processes(1), retry_failed=True))
+    again = list(campaign(tmp_path, plan, processes(1, runs.run), retry_failed=True))
     assert [record.state for record in again] == ["complete"] * 4
-    assert list(campaign(tmp_path, plan, processes(1), retry_failed=True)) == []
+    assert list(campaign(tmp_path, plan, processes(1, runs.run), retry_failed=True)) == []
     assert len(progress(tmp_path, plan).complete) == 4
 
 
@@ -211,19 +211,19 @@ def test_warnings_of_a_run_are_counted_not_raised(monkeypatch):
 
 def test_two_processes_do_every_run_once(tmp_path):
     plan = small_plan(methods=("ei", "sobol"), runs=3)
-    records = list(campaign(tmp_path, plan, processes(2)))
+    records = list(campaign(tmp_path, plan, processes(2, runs.run)))
     assert sorted(r.job.seed for r in records) == [0, 0, 1, 1, 2, 2]
     assert {r.state for r in records} == {"complete"}
     (by_hand,) = (r for r in records if r.job == plan.jobs()[0])
     np.testing.assert_array_equal(by_hand.x, run(plan.jobs()[0]).x)
-    assert list(campaign(tmp_path, plan, processes(2))) == []
+    assert list(campaign(tmp_path, plan, processes(2, runs.run))) == []
 
 
 def test_a_run_that_comes_back_twice_counts_once(tmp_path):
     plan = small_plan(methods=("ei",), runs=1)
 
     def eager(jobs):
-        for each in jobs * 2:
+        for each in [*jobs] * 2:
             yield replace(made_up(), job=each)
 
     assert len(list(campaign(tmp_path, plan, eager))) == 1

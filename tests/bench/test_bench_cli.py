@@ -165,10 +165,10 @@ def test_a_folder_in_use_is_a_failure(tmp_path):
 
 @pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_keeps_what_is_there(tmp_path, monkeypatch, kind):
-    def stopped(number, jobs):
-        yield runs.run(jobs[0])
+    def stopped(number, run, jobs):
+        yield run(next(jobs))
         signal.raise_signal(kind)
-        yield runs.run(jobs[1])
+        yield run(next(jobs))
 
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(workers, "_by_joblib", stopped)

@@ -7,10 +7,12 @@ import pytest
 
 from bench_records import made_up
 from meseta.bench import compression as packing
+from meseta.bench import one_run
 from meseta.bench.campaign import campaign, progress
 from meseta.bench.compression import pack, squeezed
 from meseta.bench.plan import make_plan
 from meseta.bench.records import (
+    RunRecord,
     Writing,
     append_line,
     append_run,
@@ -32,7 +34,9 @@ def filled(folder, seeds=range(3), methods=("rkg", "ei:k=3")):
 
 def told(folder):
     """All that is read of a method, as text."""
-    return [record.to_json() for record in read_runs(folder, "gmm", "rkg").values()]
+    return [
+        record.to_json() for record in read_runs(folder, "gmm", "rkg", RunRecord.from_json).values()
+    ]
 
 
 def test_packed_records_come_back_as_they_were(tmp_path):
@@ -55,7 +59,7 @@ def test_lines_that_came_later_count_after_the_packed_ones(tmp_path):
     append_run(tmp_path, made_up(seed=2))
     path = path_of(tmp_path, "gmm", "rkg")
     assert [line["seed"] for line in read_lines(path)] == [0, 1, 0, 2]
-    runs = read_runs(tmp_path, "gmm", "rkg")
+    runs = read_runs(tmp_path, "gmm", "rkg", RunRecord.from_json)
     assert {job.seed: record.state for job, record in runs.items()} == dict.fromkeys(
         range(3), "complete"
     )
@@ -85,13 +89,16 @@ def test_the_same_records_give_the_same_bytes(tmp_path):
 
 def test_a_campaign_goes_on_in_a_packed_folder(tmp_path):
     choices = {"problems": ("sin-linear",), "methods": ("sobol",), "evaluations": 3}
-    list(campaign(tmp_path, make_plan("quick", runs=2, **choices), processes(1)))
+    list(campaign(tmp_path, make_plan("quick", runs=2, **choices), processes(1, one_run.run)))
     pack(tmp_path)
-    assert list(campaign(tmp_path, make_plan("quick", runs=2, **choices), processes(1))) == []
+    assert (
+        list(campaign(tmp_path, make_plan("quick", runs=2, **choices), processes(1, one_run.run)))
+        == []
+    )
     path = path_of(tmp_path, "sin-linear", "sobol")
     assert not path.exists()
     more = make_plan("quick", runs=3, **choices)
-    assert [r.job.seed for r in campaign(tmp_path, more, processes(1))] == [2]
+    assert [r.job.seed for r in campaign(tmp_path, more, processes(1, one_run.run))] == [2]
     assert len(path.read_bytes().splitlines()) == 1
     assert len(progress(tmp_path, more).complete) == 3
     pack(tmp_path)
@@ -172,7 +179,7 @@ def test_a_damaged_packed_file_says_so(tmp_path, damage):
     pack(tmp_path)
     packed_path(path).write_bytes(damage(packed_path(path).read_bytes()))
     with pytest.raises(ValueError, match=r"rkg.jsonl.gz is damaged .* runs will be repeated"):
-        read_runs(tmp_path, "gmm", "rkg")
+        read_runs(tmp_path, "gmm", "rkg", RunRecord.from_json)
 
 
 def test_timings_are_packed_too(tmp_path):

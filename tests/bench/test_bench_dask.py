@@ -12,8 +12,9 @@ import pytest
 from examples import thorough
 from meseta.bench.campaign import campaign
 from meseta.bench.job import Job
+from meseta.bench.one_run import run
 from meseta.bench.plan import make_plan
-from meseta.bench.records import path_of, read_lines
+from meseta.bench.records import failed, path_of, read_lines
 from meseta.bench.workers import cluster, refuse_threads
 
 pytestmark = pytest.mark.skipif(
@@ -55,13 +56,13 @@ def local_cluster(tmp_path):
 def test_a_killed_worker_costs_nothing_and_nothing_counts_twice(local_cluster, tmp_path):
     address, pids = local_cluster
     plan = make_plan("quick", problems=("sin-linear",), methods=("ei",), evaluations=4, runs=SEEDS)
-    records = campaign(tmp_path, plan, cluster(address))
+    records = campaign(tmp_path, plan, cluster(address, run, failed))
     first = next(records)
     os.kill(pids[0], signal.SIGKILL)  # while it is at another run: there are many to do
     assert {record.state for record in (first, *records)} == {"complete"}
     kept = list(read_lines(path_of(tmp_path, "sin-linear", "ei")))
     assert sorted(record["seed"] for record in kept) == list(range(SEEDS))
-    assert list(campaign(tmp_path, plan, cluster(address))) == []
+    assert list(campaign(tmp_path, plan, cluster(address, run, failed))) == []
 
 
 def test_workers_with_several_threads_are_refused():
@@ -73,4 +74,4 @@ def test_workers_with_several_threads_are_refused():
 def test_an_address_without_scheduler_is_named():
     job = Job("sin-linear", "ei", (), 0, "default", 4)
     with pytest.raises(RuntimeError, match=r"no Dask scheduler .*nonsense"):
-        list(cluster("nonsense://here")([job]))
+        list(cluster("nonsense://here", run, failed)([job]))

@@ -40,7 +40,7 @@ def test_records_come_back_as_they_were(tmp_path):
     ]
     for record in records:
         append_run(tmp_path, record)
-    back = read_runs(tmp_path, "gmm", "rkg")
+    back = read_runs(tmp_path, "gmm", "rkg", RunRecord.from_json)
     assert list(back) == [record.job for record in records]
     for record in records:
         same(back[record.job], record)
@@ -59,7 +59,7 @@ def test_methods_with_options_have_files_of_their_own(tmp_path):
     a, b = made_up(method="nes-ep"), made_up(method="nes-ep:num_max_values=3")
     append_run(tmp_path, a)
     append_run(tmp_path, b)
-    assert list(read_runs(tmp_path, "gmm", b.job.label)) == [b.job]
+    assert list(read_runs(tmp_path, "gmm", b.job.label, RunRecord.from_json)) == [b.job]
     assert path_of(tmp_path, "gmm", b.job.label).name == "nes-ep,num_max_values=3.jsonl"
 
 
@@ -71,7 +71,7 @@ def test_a_torn_last_line_is_ignored_and_repaired(tmp_path, kept):
     whole = path.read_bytes()
     start = whole.rstrip(b"\n").rindex(b"\n") + 1
     path.write_bytes(whole[:start] + whole[start:][:kept])
-    assert [job.seed for job in read_runs(tmp_path, "gmm", "rkg")] == [0, 1]
+    assert [job.seed for job in read_runs(tmp_path, "gmm", "rkg", RunRecord.from_json)] == [0, 1]
     append_run(tmp_path, made_up(seed=7))
     assert [line["seed"] for line in read_lines(path)] == [0, 1, 7]
 
@@ -80,7 +80,7 @@ def test_a_line_that_lacks_only_its_end_counts(tmp_path):
     append_run(tmp_path, made_up(seed=0))
     path = path_of(tmp_path, "gmm", "rkg")
     path.write_bytes(path.read_bytes()[:-1])
-    assert [job.seed for job in read_runs(tmp_path, "gmm", "rkg")] == [0]
+    assert [job.seed for job in read_runs(tmp_path, "gmm", "rkg", RunRecord.from_json)] == [0]
     append_run(tmp_path, made_up(seed=1))
     assert [line["seed"] for line in read_lines(path)] == [0, 1]
 
@@ -90,7 +90,7 @@ def test_damage_in_the_middle_is_an_error(tmp_path):
     path = path_of(tmp_path, "gmm", "rkg")
     path.write_bytes(b"{ oops\n" + path.read_bytes())
     with pytest.raises(ValueError, match=r"line 1 of .*rkg.jsonl is no record"):
-        read_runs(tmp_path, "gmm", "rkg")
+        read_runs(tmp_path, "gmm", "rkg", RunRecord.from_json)
 
 
 def test_a_disk_that_fills_up_leaves_no_torn_line(tmp_path, monkeypatch):
@@ -105,7 +105,7 @@ def test_a_disk_that_fills_up_leaves_no_torn_line(tmp_path, monkeypatch):
 def test_a_complete_run_counts_before_a_failed_one(tmp_path):
     for record in (made_up(state="failed"), made_up(), made_up(state="failed")):
         append_run(tmp_path, record)
-    (record,) = read_runs(tmp_path, "gmm", "rkg").values()
+    (record,) = read_runs(tmp_path, "gmm", "rkg", RunRecord.from_json).values()
     assert record.state == "complete"
 
 

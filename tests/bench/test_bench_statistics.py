@@ -178,4 +178,14 @@ def test_seeds_that_a_method_lacks_are_not_ranked():
         ("b", 1.5, 2),
     ]
     assert mean_ranks([]) == []
+    one_each = [
+        run
+        for problem, values in (("p", (1e-3, 1e-2)), ("q", (1e-2, 1e-3)), ("r", (1e-3, 1e-2)))
+        for name, value in zip("ab", values, strict=True)
+        for run in runs_of(name, [value], problem)
+    ]
+    known, of_many = mean_ranks(one_each), mean_ranks(one_each, of_many=True)
+    assert [(r.low, r.high) for r in known] == [(r.mean, r.mean) for r in known]
+    assert [r.mean for r in of_many] == [r.mean for r in known]
+    assert all(r.low == 1 and r.high == 2 for r in of_many)
     assert mean_ranks(runs_of("a", [0.1]) + runs_of("b", [0.1], "other")) == []

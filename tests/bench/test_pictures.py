@@ -7,6 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from examples import thorough
+
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "method.md").read_text(encoding="utf-8")
 
@@ -21,6 +23,7 @@ def information(draw):
     return draw["information"]()
 
 
+@thorough
 def test_the_script_draws_every_picture_of_the_page(draw, tmp_path, capsys):
     written = draw["main"](tmp_path / "folder")
     names = {path.name for path in written}
@@ -74,6 +77,7 @@ def test_rejection_sampling_and_ep_agree_as_the_page_says(draw, information):
     assert np.mean(ep < rs) > 0.6  # EP is mostly too low
 
 
+@thorough
 def test_one_method_asks_again_and_the_others_do_not(draw):
     runs = {method: draw["run"](method) for method in draw["LOOKS"]}
     assert runs["uu-ei"].x[-12:] == pytest.approx(1.0, abs=1e-6)

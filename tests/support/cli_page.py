@@ -13,7 +13,8 @@ INTRODUCTION = """\
 
 Written by `python tests/support/cli_page.py` from what `--help` says. What the commands are for,
 and how they end:
-[Studies from the command line](../command-line.md), [The experiments](../bench.md).
+[Studies from the command line](../command-line.md), [The experiments](../bench.md),
+[Enter the arena](../arena/enter.md).
 
 `meseta --version` shows the version.
 """

@@ -6,6 +6,7 @@ run, and a ```text block after it is compared with what it prints; so are the co
 the line above says that a block is only to be read.
 """
 
+import importlib
 import io
 import re
 import runpy
@@ -67,6 +68,7 @@ def run_page(page: Path) -> str:
             path = Path(block.title)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
+            importlib.invalidate_caches()  # it may be a module, and the folder was known without it
             if block.text.startswith("#!"):
                 path.chmod(0o755)
         elif block.kind == "text" and block.run and printed:

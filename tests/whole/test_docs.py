@@ -66,7 +66,7 @@ def test_commands_on_the_page_exist(page):
         words = line.split("#")[0].split()
         if words[1].startswith("--"):
             continue
-        name = " ".join(words[: 3 if words[1] == "bench" else 2])
+        name = " ".join(words[: 3 if words[1] in ("arena", "bench") else 2])
         assert name in known, line
         options = {option for each in known[name].params for option in each.opts} | {"--help"}
         used = {word.split("=")[0] for word in words if re.match(r"--?[a-z]", word)}

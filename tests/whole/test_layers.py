@@ -19,6 +19,7 @@ RANKS = [
     {"report"},
     {"integrations", "run"},
     {"bench", "study"},
+    {"arena"},
     {"cli"},
 ]
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names}

@@ -116,13 +116,14 @@ def gravity_figure(plan: Plan, found: dict[str, list[RunRecord]], resolution: in
     return figure
 
 
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+def save(figure: Figure, folder: Path, name: str, formats: tuple[str, ...] = FORMATS) -> list[Path]:
     """Save a figure as a picture for the screen and a drawing for print."""
-    paths = [folder / "figures" / f"{name}.{kind}" for kind in FORMATS]
+    paths = [folder / "figures" / f"{name}.{kind}" for kind in formats]
     paths[0].parent.mkdir(parents=True, exist_ok=True)
     for path in paths:
         # no date: the same records give the same file
-        metadata: dict[str, Any] = {"CreationDate": None} if path.suffix == ".pdf" else {}
+        dates = {".pdf": "CreationDate", ".svg": "Date"}
+        metadata: dict[str, Any] = {key: None for end, key in dates.items() if end == path.suffix}
         figure.savefig(path, metadata=metadata)
     return paths
 

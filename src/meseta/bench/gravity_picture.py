@@ -41,7 +41,7 @@ def examples(resolution: int) -> list[Launch]:
     row, column = np.unravel_index(np.argmin(cost), cost.shape)
     nominal = float(angles[column]), float(speeds[row])
     robust = float(problem.x_star[0]), float(problem.x_star[1])
-    off = float(problem.noise.in_dimension(2).standard_deviation[0])
+    off = float(problem.law.covariance_matrix[0, 0].sqrt())
     return [
         Launch("lowest cost", *nominal, "#D55E00", "o"),
         Launch("one sd off", nominal[0] + off, nominal[1], "#E69F00", "v"),

@@ -1,6 +1,7 @@
 """Tables of the records in Markdown, which a terminal shows well, too."""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from statistics import mean, median, stdev
 
 import numpy as np
@@ -21,6 +22,16 @@ from meseta.bench.statistics import (
 )
 from meseta.bench.style import title_of
 from meseta.bench.timing import PARTS, Timing, per_iteration
+
+
+def own_page(path: Path, head: str, what: str) -> Path:
+    """The path of a page, known by its head; refused where something else is there."""
+    if path.exists() and head not in path.read_text(encoding="utf-8", errors="replace")[:200]:
+        raise ValueError(
+            f"{path} exists and is no {what}, so it is left as it is; move it, or name another "
+            "folder by --output"
+        )
+    return path
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

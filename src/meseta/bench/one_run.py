@@ -80,7 +80,7 @@ def steps(job: Job, trace: Trace) -> Iterator[None]:
     sign = 1.0 if problem.direction == "maximize" else -1.0
     bounds = torch.as_tensor(problem.bounds)
     options = dict(job.options)
-    eps = _stream(job, "observation noise")
+    eps = stream(job.problem, job.seed, "observation noise")
 
     def observe(x: list[float]) -> None:
         with trace.clock("evaluate"):
@@ -94,7 +94,7 @@ def steps(job: Job, trace: Trace) -> Iterator[None]:
         with trace.clock("fit"):
             fitted = _surrogate(job, problem, trace)
         with trace.clock("recommend"):
-            posterior = RobustPosterior.from_model(fitted[0], problem.noise)
+            posterior = RobustPosterior.from_model(fitted[0], problem.law)
             best = recommend(posterior, bounds, method=job.method, options=options, seed=job.seed)
         trace.recommended.append(best.x.tolist())
         yield
@@ -104,7 +104,7 @@ def steps(job: Job, trace: Trace) -> Iterator[None]:
             x, _ = suggest(
                 *trace.data(),
                 bounds,
-                problem.noise,
+                problem.law,
                 method=job.method,
                 options=options,
                 seed=job.seed,
@@ -122,7 +122,8 @@ def initial_design(job: Job, problem: Problem) -> Float64[np.ndarray, "n d"]:
     """Uniform points, the same for all methods."""
     shape = (problem.num_initial, problem.dimension)
     low, high = problem.bounds
-    return low + (high - low) * _stream(job, "initial design").uniform(size=shape)
+    unit = stream(job.problem, job.seed, "initial design").uniform(size=shape)
+    return low + (high - low) * unit
 
 
 def record_of(job: Job, trace: Trace, messages: list[str], error: str | None) -> RunRecord:
@@ -179,7 +180,7 @@ def _surrogate(job: Job, problem: Problem, trace: Trace) -> tuple[Surrogate, Fit
         return model, None
     prior: Prior = "paper" if job.prior == "paper" else "default"
     kernel: KernelName = "se" if prior == "paper" else "auto"  # the paper has the one
-    trace.surrogate, info = fit_surrogate(X, y, bounds, problem.noise, kernel=kernel, prior=prior)
+    trace.surrogate, info = fit_surrogate(X, y, bounds, problem.law, kernel=kernel, prior=prior)
     trace.messages.extend(info.messages)
     return trace.surrogate, info
 
@@ -191,7 +192,7 @@ def _settings(job: Job, problem: Problem, trace: Trace) -> dict[str, Any]:
         "options": asdict(methods.checked_options(job.method, dict(job.options))),
         "num_initial": problem.num_initial,
         "noise_variance": problem.noise_variance,
-        "input_noise": problem.noise.in_dimension(problem.dimension).standard_deviation.tolist(),
+        "input_noise": problem.law.covariance_matrix.diagonal().sqrt().tolist(),
         "lengthscale": None if learned is None else _short(learned.lengthscale),
         "outputscale": None if learned is None else _short(learned.variance),
     }
@@ -201,7 +202,7 @@ def _short(values: Tensor) -> Any:
     return torch.as_tensor(values).double().apply_(lambda v: float(f"{v:.5g}")).tolist()
 
 
-def _stream(job: Job, purpose: str) -> np.random.Generator:
+def stream(problem: str, seed: int, purpose: str) -> np.random.Generator:
     """Randomness that belongs to a problem and a seed, whatever the method."""
-    words = (zlib.crc32(text.encode()) for text in (job.problem, purpose))
-    return np.random.default_rng([job.seed, *words])
+    words = (zlib.crc32(text.encode()) for text in (problem, purpose))
+    return np.random.default_rng([seed, *words])

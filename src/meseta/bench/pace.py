@@ -2,24 +2,23 @@
 
 from collections.abc import Iterable
 
-from meseta.bench.job import Job
-from meseta.bench.records import RunRecord
+from meseta.bench.runs import AnyJob, AnyRecord
 
 
 class Pace:
     """The seconds of runs so far, by problem and method, to predict those ahead."""
 
-    def __init__(self, records: Iterable[RunRecord] = ()) -> None:
+    def __init__(self, records: Iterable[AnyRecord] = ()) -> None:
         self._seconds: dict[tuple[str, str], list[float]] = {}
         for record in records:
             self.add(record)
 
-    def add(self, record: RunRecord) -> None:
+    def add(self, record: AnyRecord) -> None:
         if record.state == "complete":
             per_evaluation = record.duration / record.job.evaluations
             self._seconds.setdefault(_kind(record.job), []).append(per_evaluation)
 
-    def seconds(self, jobs: Iterable[Job]) -> float | None:
+    def seconds(self, jobs: Iterable[AnyJob]) -> float | None:
         """The expected time of these jobs, one after another; None: no run is known yet."""
         if not self._seconds:
             return None
@@ -37,5 +36,5 @@ def spoken(seconds: float | None) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _kind(job: Job) -> tuple[str, str]:
+def _kind(job: AnyJob) -> tuple[str, str]:
     return job.problem, job.label

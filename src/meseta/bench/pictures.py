@@ -10,7 +10,7 @@ from meseta.bench.one_run import problem_of
 from meseta.bench.plan import Plan
 from meseta.bench.schematic import draw_schematic
 from meseta.bench.style import RC
-from meseta.problems import names
+from meseta.problems import of_paper
 
 
 def draw(folder: Path, plan: Plan) -> list[Path]:
@@ -28,7 +28,7 @@ def draw_gallery(folder: Path, resolution: int = 120, which: list[str] | None = 
     """Draw f and g of every problem, one figure each; returns their files."""
     drawn = []
     with matplotlib.rc_context(RC):
-        for name in which or ["within-model", *names()]:
+        for name in which or ["within-model", *of_paper()]:
             figure = problem_of(name, 0).plot(resolution)
             drawn += save(figure, folder, f"gallery-{name}")
     return drawn

@@ -4,12 +4,15 @@ import json
 import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from meseta.bench.experiments import EXPERIMENTS, Experiment
 from meseta.bench.job import Job, plain_label, read_method
 from meseta.boundary import unknown
-from meseta.problems import names as problem_names
+from meseta.problems import of_paper
+
+if TYPE_CHECKING:
+    from meseta.bench.records import RunRecord
 
 PRIORS = ("default", "paper")
 WITHIN_MODEL = "within-model"
@@ -49,6 +52,12 @@ class Plan:
             for name in self.problems
             for label in self.methods
         ]
+
+    def read(self, line: dict[str, Any]) -> "RunRecord":
+        """A record of a run as it stands in its file."""
+        from meseta.bench.records import RunRecord
+
+        return RunRecord.from_json(line)
 
     def prior_on(self, problem: str) -> str:
         """The prior on a problem; within the model the true hyper-parameters are known."""
@@ -125,7 +134,7 @@ def _check(plan: Plan) -> None:
         raise ValueError(f"runs must be at least 1, got {plan.runs}")
     if plan.prior is not None and plan.prior not in PRIORS:
         raise ValueError(unknown("prior", plan.prior, PRIORS))
-    known = [WITHIN_MODEL, *problem_names()]
+    known = [WITHIN_MODEL, *of_paper()]
     for name in plan.problems:
         if name not in known:
             raise ValueError(unknown("problem", name, known))

@@ -9,7 +9,7 @@ import gzip
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from jaxtyping import Float64
 
 from meseta.bench.job import Job
+from meseta.bench.runs import AnyRecord, R
 
 DIGITS = 9  # enough for regrets of 1e-9 beside values of 1, and 100 runs of a problem in 20 MB
 COMPUTE = ("fit", "suggest", "recommend")  # what a method costs, whatever f does
@@ -64,8 +65,8 @@ class RunRecord:
             **self.job.to_json(),
             "state": self.state,
             "error": self.error,
-            **{name: _rounded(getattr(self, name)) for name in ARRAYS},
-            "seconds": {part: _rounded(values, 4) for part, values in self.seconds.items()},
+            **{name: rounded(getattr(self, name)) for name in ARRAYS},
+            "seconds": {part: rounded(values, 4) for part, values in self.seconds.items()},
             "warnings": self.warnings,
             "messages": list(self.messages),
             "settings": self.settings,
@@ -171,18 +172,20 @@ def path_of(folder: Path, problem: str, label: str) -> Path:
     return folder / "runs" / problem / f"{label.replace(':', ',')}.jsonl"
 
 
-def read_runs(folder: Path, problem: str, label: str) -> dict[Job, RunRecord]:
+def read_runs(
+    folder: Path, problem: str, label: str, read: Callable[[dict[str, Any]], R]
+) -> dict[Any, R]:
     """The record of every run of a method on a problem; a complete one counts before a failed."""
-    runs: dict[Job, RunRecord] = {}
+    runs: dict[Any, R] = {}
     for line in read_lines(path_of(folder, problem, label)):
-        record = RunRecord.from_json(line)
+        record = read(line)
         known = runs.get(record.job)
         if known is None or known.state == "failed":
             runs[record.job] = record
     return runs
 
 
-def append_run(folder: Path, record: RunRecord) -> None:
+def append_run(folder: Path, record: AnyRecord) -> None:
     append_line(path_of(folder, record.job.problem, record.job.label), record.to_json())
 
 
@@ -211,9 +214,9 @@ class Writing:
         self._lock.release()
 
 
-def _rounded(values: Float64[np.ndarray, "..."], digits: int = DIGITS) -> Any:
+def rounded(values: Float64[np.ndarray, "..."], digits: int = DIGITS) -> Any:
     if values.ndim > 1:
-        return [_rounded(row, digits) for row in values]
+        return [rounded(row, digits) for row in values]
     return [float(f"{value:.{digits}g}") for value in values.tolist()]
 
 

@@ -12,6 +12,7 @@ from meseta.bench.markdown import (
     comparison_table,
     cost_table,
     failure_table,
+    own_page,
     rank_table,
     regret_tables,
     timing_table,
@@ -26,13 +27,7 @@ HEAD = "# Results of `meseta bench`"  # by which a page is known for one
 
 def check_page(folder: Path) -> Path:
     """The path of the page of a folder; refused where something else is there."""
-    path = folder / PAGE
-    if path.exists() and HEAD not in path.read_text(encoding="utf-8", errors="replace")[:200]:
-        raise ValueError(
-            f"{path} exists and is no results page of meseta, so it is left as it is; move it, or "
-            "name another folder by --output"
-        )
-    return path
+    return own_page(folder / PAGE, HEAD, "results page of meseta")
 
 
 def write_page(folder: Path) -> Path:
@@ -59,7 +54,7 @@ def section(folder: Path, plan: Plan) -> list[str]:
     if plan.of.kind == "timing":
         return [*head, *_timing_section(folder, plan)]
     now = progress(folder, plan)
-    records = [*now.complete, *now.failed]
+    records = now.ended
     lines = [*head, *_pictures(folder, plan.name)]
     lines += [f"{len(now.complete)} of {now.planned} runs are complete.", ""]
     if now.complete:
@@ -93,7 +88,7 @@ def tables(folder: Path, plan: Plan, reference: str | None = None) -> list[str]:
     now = progress(folder, plan)
     if not now.complete:
         return [*head, "No run is complete yet.", ""]
-    records = [*now.complete, *now.failed]
+    records = now.ended
     return [*head, *summary(plan, records, reference=reference), *failure_table(records), ""]
 
 

@@ -56,7 +56,7 @@ def schematic(seed: int = SEED, num_data: int = NUM_DATA, resolution: int = 400)
         variance=OUTPUT_STD**2,
         noise_variance=problem.noise_variance,
     )
-    nes = NoisyInputEntropySearch(model, problem.noise, bounds, seed=seed)
+    nes = NoisyInputEntropySearch(model, problem.law, bounds, seed=seed)
     grid = torch.linspace(0, 1, resolution, dtype=torch.double)[:, None]
     with torch.no_grad():
         after = nes.conditioned(grid)

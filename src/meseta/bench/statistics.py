@@ -3,7 +3,7 @@
 Runs of one problem with one seed start from the same points, so methods are compared in pairs.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from jaxtyping import Float64
 from scipy.stats import rankdata, wilcoxon
 
 from meseta.bench.experiments import Metric
-from meseta.bench.records import RunRecord
+from meseta.bench.runs import E, Ended
 
 # Regrets below are rounding: g* is known to about 12 digits.
 FLOOR = 1e-10
@@ -66,9 +66,9 @@ class Rank(NamedTuple):
     cells: int  # pairs of problem and seed in which every method has finished
 
 
-def groups(records: Sequence[RunRecord]) -> dict[str, dict[str, list[RunRecord]]]:
+def groups(records: Sequence[E]) -> dict[str, dict[str, list[E]]]:
     """Complete runs by problem and method, each ordered by seed."""
-    found: dict[str, dict[str, list[RunRecord]]] = {}
+    found: dict[str, dict[str, list[E]]] = {}
     for record in sorted(records, key=lambda record: record.job.seed):
         if record.state == "complete":
             methods = found.setdefault(record.job.problem, {})
@@ -76,7 +76,7 @@ def groups(records: Sequence[RunRecord]) -> dict[str, dict[str, list[RunRecord]]
     return found
 
 
-def curve(runs: Sequence[RunRecord], metric: Metric = "regret") -> Curve:
+def curve(runs: Sequence[Ended], metric: Metric = "regret") -> Curve:
     """The curve of one method on one problem, from the initial design on."""
     values = np.stack([getattr(record, metric) for record in runs])
     last = runs[0].job.evaluations
@@ -94,12 +94,12 @@ def at_the_end(curve: Curve) -> int:
     return len(curve.median) - 1
 
 
-def final_log_regret(runs: Sequence[RunRecord]) -> dict[int, float]:
+def final_log_regret(runs: Sequence[Ended]) -> dict[int, float]:
     """log10 of the last regret by seed."""
     return {r.job.seed: float(np.log10(max(r.regret[-1], FLOOR))) for r in runs}
 
 
-def compare(records: Sequence[RunRecord], reference: str) -> list[Comparison]:
+def compare(records: Sequence[Ended], reference: str) -> list[Comparison]:
     """Every method with the reference on every problem, corrected for their number by Holm."""
     found = []
     for problem, methods in groups(records).items():
@@ -145,8 +145,14 @@ def fewest_pairs(comparisons: int = 1) -> int:
     return int(np.floor(1 + np.log2(max(comparisons, 1) / LEVEL))) + 1
 
 
-def mean_ranks(records: Sequence[RunRecord], seed: int = 0, draws: int = DRAWS) -> list[Rank]:
-    """The mean rank of each method over problems and seeds, best first; seeds are resampled."""
+def mean_ranks(
+    records: Sequence[Ended], seed: int = 0, draws: int = DRAWS, *, of_many: bool = False
+) -> list[Rank]:
+    """The mean rank of each method over problems and seeds, best first; seeds are resampled.
+
+    `of_many`: so are the problems, as some of many that there might be. Otherwise the intervals are
+    for these problems.
+    """
     found = groups(records)
     methods = list(dict.fromkeys(label for by_label in found.values() for label in by_label))
     tables = [_rank_table(by_label, methods) for by_label in found.values()]
@@ -154,12 +160,16 @@ def mean_ranks(records: Sequence[RunRecord], seed: int = 0, draws: int = DRAWS) 
     if not tables:
         return []
     random = np.random.default_rng(seed)
+    times = np.ones((draws, len(tables)), dtype=int)
+    if of_many:
+        times = random.multinomial(len(tables), [1 / len(tables)] * len(tables), size=draws)
     sums = np.zeros((draws, len(methods)))
-    for table in tables:
+    for table, taken in zip(tables, times.T, strict=True):
         chosen = random.integers(len(table), size=(draws, len(table)))
-        sums += table[chosen].sum(1)
+        sums += taken[:, None] * table[chosen].sum(1)
+    counts = times @ np.array([len(table) for table in tables])
+    low, high = np.quantile(sums / counts[:, None], [0.025, 0.975], axis=0)
     cells = sum(map(len, tables))
-    low, high = np.quantile(sums / cells, [0.025, 0.975], axis=0)
     mean = np.concatenate(tables).mean(0)
     rows = zip(methods, mean.tolist(), low.tolist(), high.tolist(), strict=True)
     return sorted((Rank(*row, cells) for row in rows), key=lambda rank: rank.mean)
@@ -185,7 +195,7 @@ def _compared(
 
 
 def _rank_table(
-    by_label: dict[str, list[RunRecord]], methods: list[str]
+    by_label: Mapping[str, Sequence[Ended]], methods: list[str]
 ) -> Float64[np.ndarray, "seeds methods"]:
     """Ranks of all methods for each seed that every one of them has finished."""
     columns = [final_log_regret(by_label.get(method, [])) for method in methods]

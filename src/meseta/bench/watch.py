@@ -9,6 +9,7 @@ from tqdm import tqdm
 from meseta.bench.campaign import Progress, Workers, campaign, progress
 from meseta.bench.pace import Pace, spoken
 from meseta.bench.plan import Plan, kept_plans
+from meseta.bench.runs import AnyPlan, J, R
 from meseta.bench.timing import take_timings, timings
 
 # Without the time that tqdm expects: runs of one campaign differ, and ours knows which are left.
@@ -16,8 +17,13 @@ BAR = "{desc} |{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
 
 
 def watched_campaign(
-    folder: Path, plan: Plan, workers: Workers, *, retry_failed: bool = False
-) -> Progress:
+    folder: Path,
+    plan: AnyPlan[J, R],
+    workers: Workers[J, R],
+    *,
+    retry_failed: bool = False,
+    within_seconds: float | None = None,
+) -> Progress[J, R]:
     """Do a plan with a bar that shows the time left; returns the progress at the end."""
     before = progress(folder, plan)
     todo = set(before.missing) | {record.job for record in before.failed if retry_failed}
@@ -37,7 +43,10 @@ def watched_campaign(
         total=total, initial=total - len(todo), desc=plan.name, bar_format=BAR, disable=None
     ) as bar:
         bar.set_postfix_str(words())
-        for record in campaign(folder, plan, workers, retry_failed=retry_failed):
+        done_now = campaign(
+            folder, plan, workers, retry_failed=retry_failed, within_seconds=within_seconds
+        )
+        for record in done_now:
             todo.discard(record.job)
             pace.add(record)
             done += record.duration
@@ -63,15 +72,20 @@ def status_lines(folder: Path) -> list[str]:
             total = len(plan.problems) * plan.runs
             lines.append(f"{plan.name:32} {len(timings(folder, plan))} of {total} measured")
             continue
-        now = progress(folder, plan)
-        left = spoken(Pace(now.complete).seconds(now.missing)) if now.missing else "0 s"
-        lines.append(
-            f"{plan.name:32} {len(now.complete)} of {now.planned} complete, "
-            f"{len(now.failed)} failed, {len(now.missing)} missing ({left} on one core)"
-        )
-        reasons = Counter((r.job.problem, r.job.label, r.reason) for r in now.failed)
-        lines += [
+        lines += plan_lines(folder, plan)
+    return lines
+
+
+def plan_lines(folder: Path, plan: AnyPlan[J, R]) -> list[str]:
+    """The progress of one plan."""
+    now = progress(folder, plan)
+    left = spoken(Pace(now.complete).seconds(now.missing)) if now.missing else "0 s"
+    reasons = Counter((r.job.problem, r.job.label, r.reason) for r in now.failed)
+    return [
+        f"{plan.name:32} {len(now.complete)} of {now.planned} complete, "
+        f"{len(now.failed)} failed, {len(now.missing)} missing ({left} on one core)",
+        *(
             f"  failed: {label} on {problem}, {count} x {reason}"
             for (problem, label, reason), count in reasons.items()
-        ]
-    return lines
+        ),
+    ]

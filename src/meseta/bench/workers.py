@@ -1,43 +1,46 @@
 """The workers that do the runs: processes of this machine (joblib), or a Dask cluster."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from meseta.bench.campaign import Workers
-from meseta.bench.job import Job
-from meseta.bench.records import RunRecord, failed
+from meseta.bench.runs import J, R
 from meseta.boundary import missing
 
 
-def processes(number: int) -> Workers:
+def processes(number: int, run: Callable[[J], R]) -> Workers[J, R]:
     """Workers in this many processes, each with one thread; 1: this process itself."""
     if number < 1:
         raise ValueError(f"workers must be at least 1, got {number}")
-    return partial(_by_joblib, number)
+    return partial(_by_joblib, number, run)
 
 
-def cluster(address: str) -> Workers:
-    """The workers of the Dask cluster whose scheduler has that address."""
-    return partial(_by_dask, address)
+def cluster(address: str, run: Callable[[J], R], failed: Callable[[J, str], R]) -> Workers[J, R]:
+    """The workers of the Dask cluster whose scheduler has that address.
+
+    `failed` makes the record of a run that the cluster lost.
+    """
+    return partial(_by_dask, address, run, failed)
 
 
-def _by_joblib(number: int, jobs: list[Job]) -> Iterator[RunRecord]:
+def _by_joblib(number: int, run: Callable[[J], R], jobs: Iterable[J]) -> Iterator[R]:
     try:
         from joblib import Parallel, delayed, parallel_config
     except ImportError as error:
         raise missing("running experiments needs joblib", "bench") from error
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-    from meseta.bench.one_run import run
-
     if number == 1:
         yield from map(run, jobs)
         return
     with parallel_config(backend="loky", inner_max_num_threads=1):
         parallel = Parallel(
-            n_jobs=min(number, len(jobs)) or 1, return_as="generator_unordered", batch_size=1
+            n_jobs=number,
+            return_as="generator_unordered",
+            batch_size=1,
+            pre_dispatch="n_jobs",  # a job that is given out will be done
         )
         try:
             yield from parallel(delayed(run)(job) for job in jobs)
@@ -48,13 +51,13 @@ def _by_joblib(number: int, jobs: list[Job]) -> Iterator[RunRecord]:
             ) from error
 
 
-def _by_dask(address: str, jobs: list[Job]) -> Iterator[RunRecord]:
+def _by_dask(
+    address: str, run: Callable[[J], R], failed: Callable[[J, str], R], jobs: Iterable[J]
+) -> Iterator[R]:
     try:
         from distributed import Client, as_completed
     except ImportError as error:
         raise missing("a Dask cluster needs distributed", "dask") from error
-    from meseta.bench.one_run import run
-
     try:
         client = Client(address, set_as_default=False)
     except (OSError, ValueError) as error:

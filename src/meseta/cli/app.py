@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import meseta
+from meseta.cli import arena as cli_arena
 from meseta.cli import confirm as cli_confirm
 from meseta.cli import noise as cli_noise
 from meseta.cli import study as cli_study
 from meseta.cli import tolerances as cli_tolerances
 from meseta.cli.endings import FAILURE, failures, stop, termination_as_interrupt, wrong_use
+from meseta.cli.listed import split
 
 if TYPE_CHECKING:
     from meseta.bench.plan import Plan
@@ -32,6 +34,7 @@ cli_confirm.add_to(app)
 cli_tolerances.add_to(app)
 cli_noise.add_to(app)
 app.add_typer(bench, name="bench")
+cli_arena.add_to(app)
 
 Output = Annotated[Path, typer.Option(help="Folder of records, figures and the results page.")]
 Names = Annotated[
@@ -106,8 +109,8 @@ def run(
         plans = [
             make_plan(
                 name,
-                problems=_split(problems),
-                methods=_split(methods),
+                problems=split(problems),
+                methods=split(methods),
                 runs=runs,
                 prior=prior,
                 evaluations=evaluations,
@@ -206,7 +209,10 @@ def _do(plan: "Plan", output: Path, workers: int, dask: str | None, retry_failed
         if plan.of.kind == "timing":
             watched_timings(output, plan)
             return 0
-        team = cluster(dask) if dask else processes(workers)
+        from meseta.bench.one_run import run as one_run
+        from meseta.bench.records import failed
+
+        team = cluster(dask, one_run, failed) if dask else processes(workers, one_run)
         done = watched_campaign(output, plan, team, retry_failed=retry_failed)
         return len(done.failed)
 
@@ -256,11 +262,6 @@ def _plans(names: list[str] | None, output: Path, pictures: bool = False) -> "li
                 mine = [plan]
             found += mine
         return found
-
-
-def _split(values: list[str] | None) -> tuple[str, ...]:
-    """The parts of repeated and of comma-separated options."""
-    return tuple(part.strip() for value in values or () for part in value.split(",") if part)
 
 
 def _echo(lines: list[str]) -> None:

@@ -1,0 +1,1 @@
+"""The arena: rivals on problems with known robust optima, each in one file."""

@@ -1,0 +1,102 @@
+"""Runs an entrant: requests come in as lines of JSON, answers go out as such.
+
+    PYTHON host.py ENTRANT.py
+
+A process of its own, by the interpreter that the entrant asks for, which has NumPy and need not
+have anything of ours. What the entrant prints goes to the error output, so it disturbs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import random
+import sys
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+SHOWN = ("numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "matter-golem", "meseta")
+
+
+def main(path: str) -> None:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever is printed from now on
+    # modules beside this file are none of the entrant's, those beside its own are
+    sys.path[:] = [str(Path(path).resolve().parent), *_without(sys.path, HERE)]
+    entrant: Any = None
+    for line in sys.stdin:
+        request = json.loads(line)
+        try:
+            start = time.perf_counter()
+            if request["do"] == "enter":
+                made = _load(Path(path), "entrant").Entrant
+                task = _load(HERE / "task.py", "arena_task").Task(**request["task"])
+                _seed(request["task"]["seed"])
+                start = time.perf_counter()  # imports are not the entrant's time
+                entrant, result = made(task), _versions()
+            elif request["do"] == "ask":
+                result = entrant.ask()
+            elif request["do"] == "tell":
+                result = entrant.tell(request["params"], request["values"])
+            else:
+                result = entrant.recommend()
+            seconds = time.perf_counter() - start
+            answer = json.dumps({"result": result, "seconds": seconds}, default=_plain)
+        except Exception:
+            answer = json.dumps({"error": traceback.format_exc()[-4000:]})
+        answers.write(answer + "\n")
+        answers.flush()
+
+
+def _without(paths: list[str], folder: Path) -> list[str]:
+    return [path for path in paths if not path or Path(path).resolve() != folder]
+
+
+def _load(path: Path, name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def _seed(seed: int) -> None:
+    """Make runs repeatable that draw from a global stream; one thread each."""
+    import numpy as np
+
+    random.seed(seed)
+    np.random.seed(seed)  # noqa: NPY002
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(seed)
+        torch.set_num_threads(1)
+
+
+def _versions() -> dict[str, str]:
+    from importlib.metadata import PackageNotFoundError, version
+
+    found = {"python": sys.version.split()[0]}
+    for name in SHOWN:
+        if name.replace("matter-", "") in sys.modules:
+            try:
+                found[name] = version(name)
+            except PackageNotFoundError:
+                continue
+    return found
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy and torch as those of Python."""
+    if hasattr(value, "item"):
+        return value.item()
+    raise TypeError(f"{value!r} is no plain number or text")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

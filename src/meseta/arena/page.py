@@ -1,0 +1,164 @@
+"""The page of an arena: where we lose, then everything that the records say."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from meseta.arena.plan import ArenaPlan, kept_plan
+from meseta.arena.record import ArenaRecord
+from meseta.arena.standings import OURS, Loss, losses
+from meseta.arena.tables import board_tables, cost_table, entrant_table, failure_lines
+from meseta.bench.campaign import progress
+from meseta.bench.markdown import markdown, own_page, scientific
+from meseta.bench.statistics import fewest_pairs
+from meseta.problems import names as problem_names
+
+PAGE, REASONS = "README.md", "reasons.md"
+HEAD = "# The arena"  # by which a page is known for one
+FURTHEST = 5  # defeats whose reasons are given
+RULES = """\
+Entrants are files with `ask`, `tell` and `recommend`: [how to enter](enter.md). All of them start
+from the same experiments, by problem and seed, have the same number of evaluations and the same
+noise of the observations, and one thread. The regret is exact: the distance of the robust value of
+the recommended design to the best there is, and the largest there can be where a design does not
+keep the constraints. Each run has two regrets: by the entrant's own recommendation, whose seconds
+count, and by one common rule, what our model recommends by the same data. A run that fails or takes
+too long counts: it keeps its last recommendation."""
+
+
+def write_page(folder: Path) -> Path:
+    """Write the page from the records, figures and reasons of the folder; returns its path."""
+    path = check_page(folder)
+    path.write_text("\n".join(page(folder)) + "\n", encoding="utf-8")
+    return path
+
+
+def check_page(folder: Path) -> Path:
+    """The path of the page of a folder; refused where something else is there."""
+    return own_page(folder / PAGE, HEAD, "page of the arena")
+
+
+def page(folder: Path) -> list[str]:
+    plan = kept_plan(folder)
+    now = progress(folder, plan)
+    records = now.ended
+    if not records:
+        raise ValueError(f"no run in {folder} has ended yet; `meseta arena run` does them")
+    return [
+        *(HEAD, "", "## Where Meseta loses", "", *_losses(folder, records), ""),
+        *("## The rules", "", RULES, ""),
+        f"{len(records)} of {now.planned} planned runs are done, {len(now.failed)} of them failed."
+        f"{_few(plan)}",
+        "",
+        *_remarks(folder),
+        *board_tables(plan, records),
+        *_pictures(folder),
+        *("## The entrants", "", *entrant_table(plan), ""),
+        *("## What it cost", "", *cost_table(records), ""),
+        *("## Failures", "", *failure_lines(records), ""),
+        *("## Software", "", *_software(records), ""),
+        *("```sh", command(plan), "```"),
+    ]
+
+
+def _few(plan: ArenaPlan) -> str:
+    """A warning where there are too few problems or runs to say anything."""
+    number, needed = len(plan.problems), fewest_pairs()
+    if plan.runs >= needed and number == len(problem_names()):
+        return ""
+    return (
+        f" They are on {number} of {len(problem_names())} problems, {plan.runs} of each entrant at "
+        f"most: with fewer than {needed} no difference can be shown, and none is claimed."
+        if plan.runs < needed
+        else f" They are on {number} of {len(problem_names())} problems."
+    )
+
+
+def _remarks(folder: Path) -> list[str]:
+    """What stands before the first reason: how the runs were done."""
+    path = folder / REASONS
+    text = path.read_text(encoding="utf-8").partition("## ")[0].strip() if path.exists() else ""
+    return [text, ""] if text else []
+
+
+def read_reasons(path: Path) -> dict[str, str]:
+    """The reasons by problem: the text below each heading `## problem`."""
+    if not path.exists():
+        return {}
+    reasons: dict[str, str] = {}
+    name = None
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("## "):
+            name = line[3:].strip().strip("`")
+            reasons[name] = ""
+        elif name is not None:
+            reasons[name] += line + "\n"
+    return {name: text.strip() for name, text in reasons.items()}
+
+
+def check_reasons(folder: Path, furthest: Sequence[Loss]) -> dict[str, str]:
+    """The reasons of these defeats; refused if the file has others, or lacks some."""
+    path = folder / REASONS
+    reasons, names = read_reasons(path), [loss.problem for loss in furthest]
+    lacking = [name for name in names if not reasons.get(name)]
+    others = [name for name in reasons if name not in names]
+    if reasons and (lacking or others):
+        raise ValueError(
+            f"{path} must give the reasons of exactly the greatest defeats: it lacks "
+            f"{', '.join(lacking) or 'none'}, and has {', '.join(others) or 'none'} too many; "
+            "write a heading `## problem` and the reason below it"
+        )
+    return reasons
+
+
+def _losses(folder: Path, records: Sequence[ArenaRecord]) -> list[str]:
+    found = losses(records)
+    reasons = check_reasons(folder, found[:FURTHEST])
+    problems = {record.job.problem for record in records if record.job.entrant == OURS}
+    if not problems:
+        return [f"`{OURS}` has not played yet."]
+    if not found:
+        return [f"On none of {len(problems)} problems does another end lower than `{OURS}`."]
+    rows = [
+        [f"`{loss.problem}`", loss.first, f"{loss.ratio:.2g}", *map(scientific, loss[3:])]
+        for loss in found
+    ]
+    lines = [
+        f"On {len(found)} of {len(problems)} problems another entrant ends with a lower median "
+        f"regret than `{OURS}`, our default method, each by its own recommendation:",
+        "",
+        *markdown(["problem", "first", "times as low", "our regret", "theirs"], rows),
+    ]
+    if not reasons:
+        return [*lines, "", "The reasons are not written yet."]
+    for loss in found[:FURTHEST]:
+        lines += ["", f"**{loss.problem}.** {reasons[loss.problem]}"]
+    return lines
+
+
+def _pictures(folder: Path) -> list[str]:
+    found = sorted((folder / "figures").glob("*.svg"))
+    lines = ["## Figures", "", "Medians over runs, and quartiles.", ""] if found else []
+    for path in found:
+        lines += [f"![{path.stem}](figures/{path.name})", ""]
+    return lines
+
+
+def _software(records: Sequence[ArenaRecord]) -> list[str]:
+    counts = Counter(
+        (r.job.entrant, ", ".join(f"{k} {v}" for k, v in r.versions.items())) for r in records
+    )
+    return [
+        f"- {name}, {count} runs: {versions or 'unknown'}"
+        for (name, versions), count in sorted(counts.items())
+    ]
+
+
+def command(plan: ArenaPlan) -> str:
+    """The command that gives a plan."""
+    more = f" --evaluations {plan.evaluations}" if plan.evaluations else ""
+    entrants = ",".join(e.name for e in plan.entrants)
+    return (
+        f"meseta arena run --entrants {entrants} --problems {','.join(plan.problems)} "
+        f"--runs {plan.runs}{more}"
+    )

@@ -1,0 +1,202 @@
+"""Campaigns, tables and the page of a tiny arena, by the command line."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from fake_entrants import entrant
+from meseta.arena import match
+from meseta.arena.entrants import all_entrants
+from meseta.arena.match import Rules
+from meseta.arena.page import PAGE, check_reasons, page, read_reasons
+from meseta.arena.plan import keep_plan, kept_plan, make_plan
+from meseta.arena.record import ArenaRecord, Entry, lost
+from meseta.arena.standings import Loss, losses, ranks, too_few
+from meseta.arena.tables import rank_table
+from meseta.bench.campaign import campaign, progress
+from meseta.bench.workers import processes
+from meseta.cli import app
+from pages import ROOT
+
+LOW = "def recommend(self): return {'x': 0.0}"
+BEST = "def recommend(self): return {'x': 0.3111187120990578}"
+
+
+@pytest.fixture(autouse=True)
+def _quick_rule(monkeypatch):
+    monkeypatch.setattr(match, "common_rule", lambda problem, x, values, seed: x[0])
+
+
+@pytest.fixture
+def entrants(tmp_path):
+    folder = tmp_path / "entrants"
+    folder.mkdir()
+    entrant(folder, "meseta-rkg", method=LOW)
+    entrant(folder, "best", method=BEST)
+    entrant(folder, "broken", method="def ask(self): 1 / 0")
+    entrant(folder, "absent", python=".venv-absent/bin/python")
+    (folder / "_shared.py").write_text("")
+    return folder
+
+
+def run(*words):
+    result = CliRunner().invoke(app, ["arena", *map(str, words)])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def plan_of(folder, runs=2):
+    return make_plan(all_entrants(folder), problems=("sin-linear",), runs=runs, evaluations=4)
+
+
+def test_a_campaign_goes_on_where_it_stopped(tmp_path, entrants):
+    plan, rules = plan_of(entrants), Rules(entrants)
+    assert [(job.seed, job.entrant) for job in plan.jobs()] == [
+        (seed, name) for seed in (0, 1) for name in ("best", "broken", "meseta-rkg")
+    ]
+    played = []
+
+    def play(job):
+        played.append(job)
+        return rules.play(job)
+
+    first = campaign(tmp_path / "out", plan, processes(1, play))
+    next(first)
+    next(first)
+    first.close()  # killed
+    torn = tmp_path / "out" / "runs" / "sin-linear" / "best.jsonl"
+    torn.write_bytes(torn.read_bytes() + b'{"problem": "sin-li')
+    rest = list(campaign(tmp_path / "out", plan, processes(1, play)))
+    assert len(rest) == 4
+    assert sorted(map(hash, played)) == sorted(map(hash, plan.jobs()))
+    now = progress(tmp_path / "out", plan)
+    assert (len(now.complete), len(now.failed), len(now.missing)) == (4, 2, 0)
+    assert not list(campaign(tmp_path / "out", plan, processes(1, play)))
+    more = plan_of(entrants, runs=3)
+    assert not list(campaign(tmp_path / "out", more, processes(1, play), within_seconds=0))
+
+
+def test_from_the_runs_to_the_page(tmp_path, entrants):
+    out = tmp_path / "out"
+    said = run("list", "--entrants-from", entrants)
+    assert "It does not play: its environment .venv-absent/bin/python is not there" in said
+    words = ["--problems", "sin-linear", "--runs", 1, "--evaluations", 4]
+    said = run("run", *words, "--entrants-from", entrants, "--output", out)
+    assert "2 of 3 complete, 1 failed" in said
+    table = run("table", "--output", out)
+    assert "| broken" in table
+    assert "1 of 1" in table
+    assert "ZeroDivisionError" in table
+    run("page", "--output", out)
+    text = (out / "README.md").read_text()
+    assert text.index("Where Meseta loses") < text.index("## The rules")
+    assert "no difference can be shown" in text
+    assert "On 1 of 1 problems another entrant ends with a lower median" in text
+    assert "The reasons are not written yet." in text
+    assert "absent (Fake) does not play" in text
+    for name in ("mean-evaluations", "mean-evaluations-common", "mean-seconds"):
+        assert f"](figures/{name}.svg)" in text
+        assert "<svg" in (out / "figures" / f"{name}.svg").read_text()
+    assert (out / "runs" / "sin-linear" / "best.jsonl.gz").exists()  # small enough to be kept
+    (out / "reasons.md").write_text("# Reasons\n\n## `sin-linear`\n\nIt is a fake.\n")
+    run("page", "--no-figures", "--output", out)
+    assert "**sin-linear.** It is a fake." in (out / "README.md").read_text()
+    (out / "reasons.md").write_text("## gmm\n\nNot lost.\n")
+    result = CliRunner().invoke(app, ["arena", "page", "--no-figures", "--output", str(out)])
+    assert result.exit_code == 1
+    assert "lacks sin-linear, and has gmm too many" in result.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--entrants", "nobody"], "nobody"),
+        (["--problems", "nothing"], "nothing"),
+        (["--board", "nowhere"], "nowhere"),
+        (["--evaluations", "1", "--problems", "gmm"], "need at least as many"),
+        (["--entrants", "absent"], "none of these entrants plays"),
+        (["--dask", "tcp://x", "--within-seconds", "5"], "leave --within-seconds out"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_stored(tmp_path, entrants, words, said):
+    out = tmp_path / "out"
+    words = ["arena", "run", *words, "--entrants-from", str(entrants), "--output", str(out)]
+    result = CliRunner().invoke(app, words)
+    assert result.exit_code == 2
+    assert said in result.output
+    assert not out.exists()
+
+
+def test_a_page_of_something_else_is_left_as_it_is(tmp_path):
+    (tmp_path / "README.md").write_text("# Mine\n")
+    result = CliRunner().invoke(app, ["arena", "page", "--output", str(tmp_path)])
+    assert result.exit_code == 1
+    assert (tmp_path / "README.md").read_text() == "# Mine\n"
+
+
+def test_plans_add_up(tmp_path, entrants):
+    known = all_entrants(entrants)
+    one = make_plan({"best": known["best"]}, problems=("gmm",), runs=3)
+    two = make_plan({"broken": known["broken"]}, problems=("sin-linear",), runs=2)
+    keep_plan(tmp_path, one)
+    both = keep_plan(tmp_path, two)
+    assert both == kept_plan(tmp_path)
+    assert both.problems == ("sin-linear", "gmm")
+    assert [each.name for each in both.entrants] == ["best", "broken"]
+    assert both.runs == 3
+
+
+def made_up(entrant, seed, regret, problem="gmm", state="complete"):
+    none = lost(Entry(problem, entrant, seed, 20), "made up").to_json()
+    found = [] if regret is None else [regret, regret]
+    return ArenaRecord.from_json({**none, "state": state, "own": found, "common": found})
+
+
+def test_failed_runs_count_in_the_ranks():
+    records = [made_up("ours", s, 1e-3) for s in range(4)]
+    records += [made_up("other", s, 1e-4) for s in range(2)]
+    records += [made_up("other", s, None, state="failed") for s in (2, 3)]
+    found = {rank.method: rank for rank in ranks(records, "own")}
+    assert found["ours"].mean == found["other"].mean == 1.5
+    assert found["ours"].cells == 4
+
+
+def test_those_with_few_runs_are_not_ranked_and_not_lost_to():
+    records = [made_up(name, s, 1e-3) for name in ("meseta-rkg", "other") for s in range(6)]
+    records += [made_up("slow", s, 1e-9) for s in range(2)]
+    assert too_few(records) == ["slow"]
+    assert {rank.method: rank.cells for rank in ranks(records, "own")} == {
+        "meseta-rkg": 6,
+        "other": 6,
+    }
+    assert losses(records) == []
+    assert "Too few runs to be ranked: slow." in rank_table(records)[-1]
+
+
+def test_the_greatest_defeat_comes_first():
+    records = []
+    for problem, ours, theirs in (("gmm", 2e-3, 1e-3), ("rkhs", 1e-1, 1e-3), ("hartmann3", 0, 1)):
+        records += [made_up("meseta-rkg", 0, ours, problem), made_up("other", 0, theirs, problem)]
+    found = losses(records)
+    assert [(loss.problem, loss.first) for loss in found] == [("rkhs", "other"), ("gmm", "other")]
+    assert found[0].ratio == pytest.approx(100)
+
+
+def test_reasons_are_read_by_their_headings(tmp_path):
+    path = tmp_path / "reasons.md"
+    assert read_reasons(path) == {}
+    path.write_text("# Why\n\nAside.\n\n## gmm\n\nOne.\nTwo.\n\n## `rkhs`\n")
+    assert read_reasons(path) == {"gmm": "One.\nTwo.", "rkhs": ""}
+    with pytest.raises(ValueError, match="lacks rkhs"):
+        check_reasons(tmp_path, [Loss(name, "other", 2.0, 2.0, 1.0) for name in ("gmm", "rkhs")])
+
+
+def test_records_are_json_without_nan(tmp_path):
+    record = lost(Entry("gmm", "fake", 0, 6), "gone")
+    assert json.dumps(record.to_json(), allow_nan=False)
+
+
+def test_the_published_page_is_written_from_its_records():
+    folder = ROOT / "docs" / "arena"
+    assert (folder / PAGE).read_text(encoding="utf-8") == "\n".join(page(folder)) + "\n"

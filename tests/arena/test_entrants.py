@@ -1,0 +1,81 @@
+"""The entrants of the repository, the one of the documentation, and files that are none."""
+
+import re
+import sys
+
+import pytest
+
+from examples import thorough
+from fake_entrants import GOOD, entrant
+from meseta.arena.entrants import all_entrants, read_entrant
+from meseta.arena.match import Rules
+from meseta.arena.record import Entry
+from meseta.problems import get, names
+from pages import ROOT
+
+FOLDER = ROOT / "benchmarks" / "arena"
+PAGE = ROOT / "docs" / "arena" / "enter.md"
+
+
+def test_the_entrants_of_the_repository_say_what_they_are():
+    known = all_entrants(FOLDER)
+    assert {"meseta-rkg", "sobol", "optuna-gp", "golem-tpe", "botorch-qlognei-16"} <= set(known)
+    assert all(each.boards and len(each.settings) > 20 for each in known.values())
+
+
+def test_the_example_of_the_documentation_plays(tmp_path):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(code.splitlines()) <= 25
+    (tmp_path / "random.py").write_text(code, encoding="utf-8")
+    record = Rules(tmp_path).play(Entry("sin-linear", "random", 0, 4))
+    assert record.state == "complete", record.error
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("class Other: pass", "must have a class Entrant"),
+        ("def", "no Python file"),
+        ("class Entrant:\n    def ask(self): pass", "lacks tell, recommend"),
+        (GOOD.replace('title = "Fake"', ""), "needs a text 'title'"),
+        (GOOD.replace('"none"', '" "'), "needs a text 'settings'"),
+        (GOOD.replace('"risk"', '"best"'), "needs 'boards'"),
+        (GOOD.replace('"Fake"', "str(1)"), "must be a plain value"),
+        (GOOD + "    python = 3\n", "must be the path of an interpreter"),
+    ],
+)
+def test_files_that_are_no_entrants_are_refused(tmp_path, text, said):
+    (tmp_path / "bad.py").write_text(text, encoding="utf-8")
+    with pytest.raises(ValueError, match=said):
+        read_entrant(tmp_path / "bad.py")
+
+
+def test_a_folder_without_entrants(tmp_path):
+    with pytest.raises(ValueError, match="has no entrants"):
+        all_entrants(tmp_path)
+
+
+def test_an_environment_of_its_own_is_relative_to_the_file(tmp_path):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "python").symlink_to(sys.executable)
+    entrant(tmp_path, python="bin/python")
+    assert read_entrant(tmp_path / "fake.py").why_not == ""
+    entrant(tmp_path, python="bin/python", why_not="it is broken")
+    assert read_entrant(tmp_path / "fake.py").why_not == "it is broken"
+
+
+def first_problems():
+    """One problem of each board for each entrant that plays there."""
+    for name, each in all_entrants(FOLDER).items():
+        for board in each.boards:
+            if names(board=board) and not each.why_not:
+                yield name, names(board=board)[0]
+
+
+@thorough
+@pytest.mark.parametrize(("name", "problem"), list(first_problems()))
+def test_every_entrant_plays(name, problem):
+    evaluations = get(problem).num_initial + 3
+    record = Rules(FOLDER).play(Entry(problem, name, 0, evaluations))
+    assert record.state == "complete", record.error
+    assert not record.messages

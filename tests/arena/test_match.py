@@ -1,0 +1,143 @@
+"""Runs in the arena: the same start for all, and every way to fail."""
+
+import numpy as np
+import pytest
+
+from fake_entrants import entrant
+from meseta.arena import match
+from meseta.arena.match import Rules, initial_design
+from meseta.arena.record import ArenaRecord, Entry, checkpoints
+from meseta.bench import one_run
+from meseta.bench.job import Job
+from meseta.problems import get
+
+JOB = Entry("sin-linear", "fake", 0, 5)
+
+
+@pytest.fixture(autouse=True)
+def _quick_rule(monkeypatch):
+    """The common rule takes most of the time, and has a test of its own."""
+    monkeypatch.setattr(match, "common_rule", lambda problem, x, values, seed: x[0])
+
+
+def play(folder, job=JOB, **limits):
+    return Rules(folder, **limits).play(job)
+
+
+def test_a_run_has_both_regrets_at_every_checkpoint(tmp_path):
+    entrant(tmp_path)
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert record.checkpoints == (3, 4, 5)
+    problem = get("sin-linear")
+    for rule, regrets in (("own", record.own), ("common", record.common)):
+        x = [problem.row(params) for params in record.recommended[rule]]
+        assert regrets == pytest.approx(problem.regret(x))
+    assert len(record.x) == 5
+    assert record.asked == 2
+    assert len(record.elapsed()) == 3
+    assert record.versions["python"]
+    again = ArenaRecord.from_json(record.to_json())
+    assert again.job == record.job
+    assert again.regrets("own") == pytest.approx(record.own, rel=1e-8)
+
+
+def test_all_entrants_start_from_the_same_experiments_as_in_bench(tmp_path):
+    entrant(tmp_path, "one")
+    entrant(tmp_path, "two", method="def value(self, each): return each['low']")
+    one, two = (play(tmp_path, Entry("gmm", name, 3, 6)) for name in ("one", "two"))
+    assert one.x[:5] == two.x[:5]
+    assert one.values[:5] == two.values[:5]
+    assert one.x[5] != two.x[5]
+    # the same noise of the observation, of other experiments
+    problem = get("gmm")
+    noise = [run.values[5]["value"] - problem.f([problem.row(run.x[5])])[0] for run in (one, two)]
+    assert noise[0] == pytest.approx(noise[1], abs=1e-12)
+    job = Job("gmm", "rkg", (), 3, "default", 6)
+    bench = one_run.initial_design(job, problem)
+    assert np.array([problem.row(x) for x in initial_design(problem, 3)]) == pytest.approx(bench)
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        ("def ask(self): raise KeyError('lost')", "KeyError: 'lost'"),
+        ("def ask(self): return {'x': float('nan')}", "finite number, got nan"),
+        ("def ask(self): return {'x': 2.0}", "from 0 to 1, got 2.0"),
+        ("def ask(self): return {'y': 0.5}", "must return x and nothing else, got y"),
+        ("def ask(self): return {}", "must return x"),
+        ("def ask(self): return [0.5]", "must return a dict"),
+        ("def ask(self): return {'x': '0,5'}", "finite number, got '0,5'"),
+        ("def ask(self): return {'x': True}", "finite number, got True"),
+        ("def ask(self): return {'x': object()}", "no plain number"),
+        ("def ask(self):\n  import os, sys; sys.stderr.write('ouch'); os._exit(3)", "exit code 3"),
+        ("def recommend(self): return {'x': -0.1}", "from 0 to 1, got -0.1"),
+        ("def recommend(self): return None", "must return a dict, got None"),
+        ("def __init__(self, task): 1 / 0", "ZeroDivisionError"),
+        ("def tell(self, params, values): raise ValueError('no')", "ValueError: no"),
+        ("import no_such_package", "No module named 'no_such_package'"),
+    ],
+)
+def test_a_run_that_fails_says_why_and_counts(tmp_path, method, said):
+    entrant(tmp_path, method=method)
+    record = play(tmp_path)
+    assert record.state == "failed"
+    assert said in record.error
+    assert record.reason
+    told = record.own[-1] if len(record.own) else get("sin-linear").worst_regret
+    assert record.regrets("own")[-1] == told
+    assert record.regrets("own").shape == record.regrets("common").shape == (3,)
+    assert np.isfinite(ArenaRecord.from_json(record.to_json()).regrets("own")).all()
+
+
+@pytest.mark.parametrize("limits", [{"run_seconds": 1.5}, {"step_seconds": 1.5}])
+def test_a_slow_entrant_is_ended(tmp_path, limits):
+    entrant(tmp_path, method="def ask(self):\n  import time; time.sleep(60)")
+    record = play(tmp_path, **limits)
+    assert record.state == "failed"
+    assert record.reason.startswith("too slow: ask")
+    assert len(record.own) == 1  # after the initial design
+
+
+def test_a_loud_entrant_disturbs_nothing(tmp_path):
+    loud = """
+def recommend(self):
+    import os, sys
+    print('{"result": {"x": 0.9}, "seconds": 0}' * 5000)
+    os.write(1, b'{"result": 1}\\n')
+    sys.__stdout__.write("é\\n")
+    os.system("echo from a child")
+    return {"x": np.float64(0.5)}
+"""
+    entrant(tmp_path, method=loud)
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert record.recommended["own"] == [{"x": 0.5}] * 3
+
+
+def test_a_little_beyond_the_end_is_rounding(tmp_path):
+    entrant(tmp_path, method="def ask(self): return {'x': 1 + 1e-9}")
+    assert play(tmp_path).x[-1] == {"x": 1.0}
+
+
+def test_an_interpreter_that_is_not_there(tmp_path):
+    entrant(tmp_path, python="nowhere/bin/python")
+    assert "does not start" in play(tmp_path).error
+
+
+def test_where_the_common_rule_fails_the_run_does_not(tmp_path, monkeypatch):
+    def broken(*_):
+        raise RuntimeError("singular")
+
+    monkeypatch.setattr(match, "common_rule", broken)
+    entrant(tmp_path)
+    record = play(tmp_path)
+    assert record.state == "complete"
+    assert len(record.messages) == 3
+    assert "singular" in record.messages[0]
+
+
+def test_checkpoints_are_few_and_end_with_the_budget():
+    assert checkpoints(5, 70) == (5, 13, 21, 29, 38, 46, 54, 62, 70)
+    assert checkpoints(3, 5) == (3, 4, 5)
+    assert checkpoints(3, 3) == (3,)
