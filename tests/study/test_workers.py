@@ -421,6 +421,28 @@ def test_a_second_signal_does_not_keep_a_worker_from_ending_in_good_order(folder
     assert {each: signal.getsignal(each) for each in before} == before
 
 
+def test_an_interrupt_does_not_leave_a_read_of_sqlite_half_done(tmp_path):
+    """Writers would wait for it: workers of a team that was interrupted were killed by that."""
+    ledger = opened(tmp_path)
+    seen = []
+
+    def read():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0)  # where Python looks at signals
+        seen.append("whole")
+
+    with pytest.raises(KeyboardInterrupt):
+        ledger.database.call(read)
+    assert seen == ["whole"]
+
+    def fails():
+        os.kill(os.getpid(), signal.SIGINT)
+        raise ValueError
+
+    with pytest.raises(KeyboardInterrupt):  # the request to end is not lost with it
+        ledger.database.call(fails)
+
+
 def test_an_interrupt_ends_a_team_in_good_order(tmp_path):
     path = prepare(tmp_path, COUNTED.format(seconds=100), budget=9)
     parent = start(tmp_path, "--workers", "2")

@@ -5,7 +5,7 @@ import logging
 import random
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -22,6 +22,7 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
+from meseta.study.interrupts import deferred
 from meseta.study.terminal import say
 
 T = TypeVar("T")
@@ -216,9 +217,14 @@ class PatientDatabase:
         return self.call(lambda: database_time(self.database.engine))
 
     def call(self, operation: Callable[[], T]) -> T:
+        # A read of SQLite that an interrupt leaves half done keeps all writers waiting, and a
+        # session in the middle of a change cannot be closed. A server may hang: that must end.
+        whole = deferred if self.database.engine.dialect.name == "sqlite" else nullcontext
+
         def once() -> T:
             try:
-                return operation()
+                with whole():
+                    return operation()
             except BaseException:
                 # a session of a lost connection is of no use, and one that was interrupted may
                 # hold a lock that others wait for

@@ -20,9 +20,9 @@ from typing import IO, Any, NoReturn
 from meseta.boundary import shown
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
 from meseta.optimizer.outcomes import ONE, Outcomes
+from meseta.study.interrupts import deferred
 from meseta.study.toml.keys import CommandObjective
 from meseta.study.workers.hand_over import as_environment, as_json, filled
-from meseta.study.workers.interrupts import deferred
 from meseta.study.workers.tail import LONGEST, Tail
 
 GRACE = 2.0  # seconds from the request to end to the end

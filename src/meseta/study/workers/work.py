@@ -21,6 +21,7 @@ from meseta.integrations.optuna.attributes import (
 )
 from meseta.optimizer.precision import COUNT, STD
 from meseta.study.database import PATIENCE
+from meseta.study.interrupts import uninterrupted
 from meseta.study.ledger import Ledger, StorageError
 from meseta.study.progress import (
     Progress,
@@ -34,7 +35,6 @@ from meseta.study.progress import (
 from meseta.study.quality import Quality, usual_execution
 from meseta.study.sampling import FileSampler
 from meseta.study.workers.hand_over import as_text
-from meseta.study.workers.interrupts import uninterrupted
 from meseta.study.workers.liveness import beating
 from meseta.study.workers.nearness import gives_way
 from meseta.study.workers.objective import Evaluate, Evaluation, EvaluationFailed, load, unload

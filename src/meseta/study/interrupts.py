@@ -19,15 +19,18 @@ def uninterrupted() -> Iterator[None]:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Signals that ask us to end arrive when the block is left.
+    """Signals that ask us to end arrive when the block is left, however it is left.
 
-    So a program that is being started is known before anything can end us.
+    So a program that is being started is known before anything can end us, and a database is not
+    left in the middle of a read.
     """
     arrived: list[int] = []
-    with _handled(lambda number, frame: arrived.append(number)):
-        yield
-    for number in arrived:
-        signal.raise_signal(number)
+    try:
+        with _handled(lambda number, frame: arrived.append(number)):
+            yield
+    finally:
+        for number in arrived:
+            signal.raise_signal(number)
 
 
 @contextmanager
