@@ -115,6 +115,26 @@ def recommend(self):
     assert record.recommended["own"] == [{"x": 0.5}] * 3
 
 
+def test_seconds_are_those_of_the_processor_and_of_what_it_started(tmp_path):
+    """So a machine that has other work to do makes nobody slow, and nobody hides work."""
+    method = """
+def ask(self):
+    import time
+    time.sleep(0.5)
+    return {"x": 0.5}
+def recommend(self):
+    import subprocess, sys
+    busy = "import time\\nwhile time.process_time() < 0.3: pass"
+    subprocess.run([sys.executable, "-I", "-c", busy], check=True)
+    return {"x": 0.5}
+"""
+    entrant(tmp_path, method=method)
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert max(record.seconds["ask"]) < 0.25
+    assert min(record.seconds["recommend"]) >= 0.3
+
+
 def test_a_little_beyond_the_end_is_rounding(tmp_path):
     entrant(tmp_path, method="def ask(self): return {'x': 1 + 1e-9}")
     assert play(tmp_path).x[-1] == {"x": 1.0}

@@ -21,9 +21,10 @@ Entrants are files with `ask`, `tell` and `recommend`: [how to enter](enter.md).
 from the same experiments, by problem and seed, have the same number of evaluations and the same
 noise of the observations, and one thread. The regret is exact: the distance of the robust value of
 the recommended design to the best there is, and the largest there can be where a design does not
-keep the constraints. Each run has two regrets: by the entrant's own recommendation, whose seconds
-count, and by one common rule, what our model recommends by the same data. A run that fails or takes
-too long counts: it keeps its last recommendation."""
+keep the constraints. Each run has two regrets: by the entrant's own recommendation, and by one
+common rule, what our model recommends by the same data. Seconds are those of the processor that the
+entrant used, its own recommendations included. A run that fails or takes too long counts: it keeps
+its last recommendation."""
 
 
 def write_page(folder: Path) -> Path:
