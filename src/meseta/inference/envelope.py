@@ -37,13 +37,13 @@ def log_expected_gain(a: Float[Tensor, "*#m p"], b: Float[Tensor, "m p"]) -> Flo
         each = zip(a.split(CHUNK), b.split(CHUNK), strict=True)
         highest = torch.cat([_highest(*both) for both in each])
     a, b = a.gather(-1, highest), b.gather(-1, highest)
-    steeper = b[:, 1:] - b[:, :-1]
+    steeper, lower = b[:, 1:] - b[:, :-1], a[:, :-1] - a[:, 1:]
     least = ROUNDING * b.detach().abs().amax(-1, keepdim=True)
     crossing = steeper > least.clamp_min(1e-300)
-    safe = torch.where(crossing, steeper, 1.0)
-    distance = ((a[:, :-1] - a[:, 1:]) / safe).abs()
-    terms = torch.where(crossing, safe.log() + _log_h(distance), NOTHING)
-    return terms.logsumexp(-1)
+    # most nodes have the line of their neighbour
+    steeper, distance = steeper[crossing], (lower[crossing] / steeper[crossing]).abs()
+    terms = torch.full(crossing.shape, NOTHING, dtype=b.dtype)
+    return terms.masked_scatter(crossing, steeper.log() + _log_h(distance)).logsumexp(-1)
 
 
 def _highest(a: Float[Tensor, "m p"], b: Float[Tensor, "m p"]) -> Int[Tensor, "m nodes"]:
