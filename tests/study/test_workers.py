@@ -455,6 +455,19 @@ def test_an_interrupt_ends_a_team_in_good_order(tmp_path):
     assert [trial.user_attrs[VOID] for trial in trials] == ["interrupted"] * 2
 
 
+def test_tables_of_another_version_are_refused_after_those_of_this_one(tmp_path):
+    """Those of this version are known by then, and are not looked at again."""
+    url = f"sqlite:///{tmp_path / 'trials.db'}"
+    for each in (open_database(url), open_database(url), database.kept_database(url)):
+        each.engine.dispose()
+    with sqlite3.connect(tmp_path / "trials.db") as changed:
+        changed.execute("UPDATE alembic_version SET version_num = 'v0.9.0.a'")
+    changed.close()
+    for opening in (open_database, database.kept_database):
+        with pytest.raises(RuntimeError, match="optuna storage upgrade"):
+            opening(url)
+
+
 # --- two workers at one point ---
 
 

@@ -139,14 +139,14 @@ def database_file(url: str) -> Path | None:
 def _connected(url: str) -> RDBStorage:
     engine = _engine(url)
     with _closed_if_it_fails(engine):
-        return _storage(engine, make_tables=True)
+        return _storage(engine)
 
 
 def _connected_to_kept(url: str) -> RDBStorage | None:
     engine = _engine(url)
     with _closed_if_it_fails(engine):
-        if inspect(engine).has_table("alembic_version"):  # the last one that is made
-            return _storage(engine, make_tables=False)
+        if _revision(engine) is not None:
+            return _storage(engine)
     engine.dispose()
     return None
 
@@ -160,15 +160,44 @@ def _engine(url: str) -> Engine:
     return create_engine(parsed, pool_pre_ping=True)
 
 
-def _storage(engine: Engine, *, make_tables: bool) -> RDBStorage:
+def _storage(engine: Engine) -> RDBStorage:
+    """Optuna's storage; its tables are made where there are none.
+
+    Optuna reads all its migrations to see whether the tables are of this version: as long as all
+    else that a command does. It is asked once for each revision of the tables.
+    """
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     logging.getLogger("alembic").setLevel(logging.ERROR)
+    found = _revision(engine)
+    storage = _made(engine, kept=found is not None, known=found is None or found in _KNOWN)
+    now = _revision(engine)
+    if now not in _KNOWN:
+        if found is None:  # perhaps another process, with another version, has just made them
+            storage = _made(engine, kept=True, known=False)
+        _KNOWN.add(now)
+    return storage
+
+
+_KNOWN: set[str | None] = set()  # revisions of tables that the Optuna of this process accepts
+
+
+def _made(engine: Engine, *, kept: bool, known: bool) -> RDBStorage:
     # a pool of ours, since that of a storage that could not be made would stay open
     return RDBStorage(
         engine.url.render_as_string(hide_password=False),
         engine_kwargs={"pool": engine.pool},
-        skip_table_creation=not make_tables,
+        skip_table_creation=kept,
+        skip_compatibility_check=known,
     )
+
+
+def _revision(engine: Engine) -> str | None:
+    """The revision of Optuna's tables; None: there are none, or not all yet."""
+    if not inspect(engine).has_table("alembic_version"):  # the last one that is made
+        return None
+    with engine.connect() as connection:
+        found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+        return None if found is None else str(found)
 
 
 @contextmanager
