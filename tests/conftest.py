@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import torch
 from hypothesis import settings
@@ -7,6 +9,12 @@ from examples import examples
 settings.register_profile("meseta", examples(8))
 settings.load_profile("meseta")
 torch.set_num_threads(1)
+WHOLE = Path(__file__).parent / "whole"
+
+
+def pytest_collection_modifyitems(items):
+    """Tests of the whole take longest, and come first: no process waits for one at the end."""
+    items.sort(key=lambda item: WHOLE not in item.path.parents)
 
 
 @pytest.fixture

@@ -163,6 +163,23 @@ def test_what_cannot_be_is_refused_by_name(settings, expected):
         Optimizer({"x": (0, 1), "y": (0, 1)}, **{**noise, **settings})
 
 
+def test_a_run_recommends_four_times_where_that_takes_long():
+    """And the report shows these; with the mean there is one after every evaluation."""
+    made = {
+        measure: meseta.minimize(
+            square, {"x": (-1.0, 1.0)}, noise=Normal(0.1), measure=measure, budget=9, progress=False
+        )
+        for measure in ("mean", CVaR(0.2))
+    }
+    known = {measure: each.history["best_mean"].notna() for measure, each in made.items()}
+    assert known["mean"].all()
+    result, last = made[CVaR(0.2)], made[CVaR(0.2)].history.iloc[-1]
+    assert (known[CVaR(0.2)].to_numpy().nonzero()[0] + 1).tolist() == [3, 5, 7, 9]
+    assert (last["best_x"], last["best_mean"]) == (result.params["x"], result.mean)
+    progress = result.views().search.progress
+    assert progress.evaluations == (3, 5, 7, 9)
+
+
 def test_one_optimum_for_test_and_recommendation():
     optimizer = Optimizer({"x": (0, 1)}, noise=Normal(0.05), measure=CVaR(0.1))
     for x in (0.1, 0.4, 0.8):

@@ -551,6 +551,12 @@ class Optimizer:
         self._record = self._record.with_best(best)
         return replace(best, params=dict(best.params))
 
+    @property
+    def recommends_quickly(self) -> bool:
+        """Whether a recommendation takes no longer than a fit; by another measure than the mean,
+        or with constraints, it takes as long as a step, or longer."""
+        return isinstance(self.measure, Mean) and not self.outcomes.constraints
+
     def nominal(self) -> Recommendation:
         """The best point if nothing perturbed it, and what it is worth once perturbed."""
         mixture, held = self.fitted.mixture, self.environments.typical()

@@ -15,6 +15,8 @@ from meseta.optimizer.record import Trial
 from meseta.optimizer.workers import Job, Workers
 
 Callback = Callable[[Optimizer, Trial], object]
+# Where a recommendation takes longer than a step, a run has this number of them.
+RECOMMENDED = 4
 
 
 class Ending(NamedTuple):
@@ -70,7 +72,7 @@ class _Loop:
             ended += len(told)
             if self._workers.beside:  # they do not wait for a recommendation
                 self._hand_out()
-            self._show(told)
+            self._show(told, ended)
 
     @property
     def _due(self) -> int:
@@ -148,13 +150,15 @@ class _Loop:
             warn_user(f"an outcome is left out, the others count: {found.wrong}")
         return Called(found)
 
-    def _show(self, told: list[int]) -> None:
+    def _show(self, told: list[int], ended: int) -> None:
         if not told:
             return
         optimizer = self._optimizer
         # recommends, so that the history has it: the next step needs the same fit anyway
-        best = f"best {optimizer.recommend().mean:.5g}" if optimizer.has_values else ""
-        self._bar.set_postfix_str(best, refresh=False)
+        parts = self._budget if optimizer.recommends_quickly else RECOMMENDED
+        due = parts * ended // self._budget > parts * (ended - len(told)) // self._budget
+        if due and optimizer.has_values:
+            self._bar.set_postfix_str(f"best {optimizer.recommend().mean:.5g}", refresh=False)
         self._bar.update(len(told))
         if self._callback is not None:
             for number in told:

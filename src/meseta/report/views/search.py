@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from meseta.optimizer.loop import RECOMMENDED
 from meseta.optimizer.record import Trial
 from meseta.report.views.deviations import Deviation, measured_deviations
 from meseta.report.views.estimate import BAND, Estimate, robust_value
@@ -12,7 +13,8 @@ from meseta.report.views.subject import Subject
 from meseta.space.space import Design
 
 # The recommendation is computed after this many different numbers of evaluations, each of which
-# costs a fit; fewer, if there are MANY values, since each fit takes longer then.
+# costs a fit; fewer, if there are MANY values, since each fit takes longer then, or where the
+# recommendation does.
 MARKS, FEW_MARKS, MANY = 15, 6, 150
 
 
@@ -70,7 +72,8 @@ def progress(subject: Subject, most: int | None = None) -> Progress:
     if told is not None:
         return told
     complete = [trial for trial in optimizer.trials if trial.state == "complete"]
-    limit = most or (MARKS if len(complete) <= MANY else FEW_MARKS)
+    quick = len(complete) <= MANY and optimizer.recommends_quickly
+    limit = most or (MARKS if quick else FEW_MARKS)
     marks = torch.linspace(1, len(complete), min(limit, len(complete))).round().int().tolist()
     designs, best = [], []
     for num in marks[:-1]:
@@ -107,18 +110,21 @@ def leave_one_out(subject: Subject) -> LeaveOneOut | None:
 
 
 def _told(subject: Subject) -> Progress | None:
-    """The recommendations of the history; None: there was none after some value."""
+    """The recommendations of the history; None: it lacks the last one, or has too few."""
     table = subject.optimizer.history
-    done = table[table["state"] == "complete"]
-    if done["best_mean"].isna().any():
+    done = table[table["state"] == "complete"].reset_index(drop=True)
+    known = done["best_mean"].notna()
+    enough = len(done) if subject.optimizer.recommends_quickly else min(len(done), RECOMMENDED)
+    if known.sum() < enough or not known.iloc[-1]:
         return None
+    done = done[known]
     designs = [
         subject.called({name: row[f"best_{name}"] for name in subject.design})
         for row in done.to_dict("records")
     ]
     best = zip(done["best_mean"], done["best_std"], strict=True)
     return Progress(
-        tuple(range(1, len(done) + 1)),
+        tuple((done.index + 1).tolist()),
         tuple(designs),
         tuple(Estimate(float(mean), float(std)) for mean, std in best),
     )
