@@ -6,7 +6,7 @@ export OMP_NUM_THREADS ?= 1
 
 # Once more with every annotated shape and type checked at run time, which triples the time: tests that
 # go through all layers, and are quick.
-SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/optimizer/test_suggest.py tests/gp/test_fit.py tests/gp/test_robust_posterior.py tests/noise/test_rules.py tests/gp/test_paths.py tests/gp/test_mixture.py tests/space/test_space.py tests/measures tests/gp/test_limited.py
+SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/optimizer/test_suggest.py tests/gp/test_fit.py tests/gp/test_robust_posterior.py tests/noise/test_rules.py tests/space/test_space.py tests/measures tests/gp/test_limited.py
 
 .PHONY: demo docs test test-cpus test-cpus-short test-optuna4 bench bench-speed arena-setup package clean
 

@@ -1,3 +1,4 @@
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from examples import examples
 settings.register_profile("meseta", examples(8))
 settings.load_profile("meseta")
 torch.set_num_threads(1)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 WHOLE = Path(__file__).parent / "whole"
 
 

@@ -163,7 +163,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("law", "edge", "direction", "kind"), some(CASES, 59))
+@pytest.mark.parametrize(("law", "edge", "direction", "kind"), some(CASES, 97))
 def test_the_answer_holds_by_monte_carlo_with_the_true_function(law, edge, direction, kind):
     """Of any law, edge, scale, and with other parameters: the true share is the one asked for."""
 
