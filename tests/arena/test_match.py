@@ -90,9 +90,13 @@ def test_a_run_that_fails_says_why_and_counts(tmp_path, method, said):
     assert np.isfinite(ArenaRecord.from_json(record.to_json()).regrets("own")).all()
 
 
-@pytest.mark.parametrize("limits", [{"run_seconds": 1.5}, {"step_seconds": 1.5}])
-def test_a_slow_entrant_is_ended(tmp_path, limits):
-    entrant(tmp_path, method="def ask(self):\n  import time; time.sleep(60)")
+@pytest.mark.parametrize("limits", [{"run_seconds": 0.5}, {"step_seconds": 0.5}])
+@pytest.mark.parametrize("does", ["time.sleep(60)", "[0 for _ in iter(busy, True)]"])
+def test_a_slow_entrant_is_ended(tmp_path, limits, does):
+    """One that waits by the clock, one that computes by the processor."""
+    busy = "busy = lambda: time.process_time() > began + 1"
+    method = f"def ask(self):\n  import time; began = time.process_time(); {busy}; {does}"
+    entrant(tmp_path, method=method)
     record = play(tmp_path, **limits)
     assert record.state == "failed"
     assert record.reason.startswith("too slow: ask")

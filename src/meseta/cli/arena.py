@@ -63,9 +63,11 @@ def run(
     within_seconds: Annotated[
         float | None, typer.Option(min=0, help="Give out no more runs after this time.")
     ] = None,
-    run_seconds: Annotated[float, typer.Option(help="Time limit of an entrant in a run.")] = 1200.0,
+    run_seconds: Annotated[
+        float, typer.Option(help="Seconds of the processor that an entrant has for a run.")
+    ] = 1200.0,
     step_seconds: Annotated[
-        float | None, typer.Option(help="Time limit of each of its calls; none: that of the run.")
+        float | None, typer.Option(help="The same for each of its calls; none: that of the run.")
     ] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
