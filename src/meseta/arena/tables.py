@@ -64,12 +64,12 @@ def rank_table(records: Sequence[ArenaRecord]) -> list[str]:
 
 
 def problem_table(found: Sequence[Cell]) -> list[str]:
-    """Median regrets with their quartiles, the lowest own median first."""
+    """Median regrets, with their quartiles where there are several; the lowest own one first."""
     rows = [
         [
             cell.entrant,
-            _regret(cell.own),
-            _regret(cell.common),
+            _regret(cell.own, cell.runs),
+            _regret(cell.common, cell.runs),
             _seconds(cell.per_step),
             f"{cell.failures} of {cell.runs}",
         ]
@@ -129,9 +129,10 @@ def _rank(rank: Rank) -> str:
     return f"{rank.mean:.2f} ({rank.low:.2f} to {rank.high:.2f})"
 
 
-def _regret(quartiles: tuple[float, float, float]) -> str:
+def _regret(quartiles: tuple[float, float, float], runs: int) -> str:
     low, middle, high = quartiles
-    return f"{scientific(middle)} ({scientific(low, 0)} to {scientific(high, 0)})"
+    several = f" ({scientific(low, 0)} to {scientific(high, 0)})" if runs > 1 else ""
+    return scientific(middle) + several
 
 
 def _seconds(seconds: float | None) -> str:
