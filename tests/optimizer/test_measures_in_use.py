@@ -380,6 +380,22 @@ def test_a_study_file_has_a_measure(folder):
     assert "must be words" in typed("recommend", "part.toml", code=2).stderr
 
 
+def test_a_study_file_does_not_say_the_other_direction(folder):
+    for measure, wrong in (("on-target 0.5", "maximize"), ("yield -inf 0.5", "minimize")):
+        other = FILE.replace("quantile 0.1", measure)
+        for direction in ("maximize", "minimize"):
+            text = other.replace('direction = "minimize"', f'direction = "{direction}"')
+            (folder / f"{direction}.toml").write_text(text)
+            code = 2 if direction == wrong else 0
+            said = typed("ask", f"{direction}.toml", code=code)
+            assert (code == 2) == ("leave direction out" in said.stderr)
+            (folder / f"{direction}.toml").unlink()
+        (folder / "silent.toml").write_text(other.replace('direction = "minimize"\n', ""))
+        typed("ask", "silent.toml")
+        for each in folder.glob("*.db"):
+            each.unlink()
+
+
 def test_an_optuna_study_has_one():
     noise = {"x": Normal(0.1)}
     sampler = RobustSampler(noise=noise, measure=OnTarget(0.5), seed=0)

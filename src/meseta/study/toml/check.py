@@ -11,6 +11,7 @@ from meseta.study.toml.lines import Place
 from meseta.study.toml.sentences import Mistake, StudyError
 
 if TYPE_CHECKING:
+    from meseta.measures import Measure
     from meseta.space.environments import Environments
     from meseta.space.named_noise import Names
     from meseta.space.price import Price
@@ -145,4 +146,12 @@ def _attempt_method(study: StudyFile, attempt: Attempt) -> None:
         attempt(("study", "options"), lambda: checked_options(method, chosen.options))
     if chosen.measure is not None:
         words = chosen.measure
-        attempt(("study", "measure"), lambda: check_measure(method, read_measure(words)))
+        if attempt(("study", "measure"), lambda: check_measure(method, read_measure(words))):
+            attempt(("study", "direction"), lambda: _check_direction(study, read_measure(words)))
+
+
+def _check_direction(study: StudyFile, measure: "Measure") -> None:
+    """Refuse a direction that contradicts that of a measure."""
+    own, chosen = measure.direction, study.chosen
+    if "direction" in chosen.model_fields_set and own not in (None, chosen.direction):
+        raise ValueError(f"{chosen.measure!r} is {own}d whatever f is; leave direction out")
