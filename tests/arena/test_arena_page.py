@@ -15,6 +15,7 @@ from meseta.arena.record import ArenaRecord, Entry, lost
 from meseta.arena.standings import Loss, losses, ranks, too_few
 from meseta.arena.tables import rank_table
 from meseta.bench.campaign import campaign, progress
+from meseta.bench.style import styles_of
 from meseta.bench.workers import processes
 from meseta.cli import app
 from pages import ROOT
@@ -200,3 +201,9 @@ def test_records_are_json_without_nan(tmp_path):
 def test_the_published_page_is_written_from_its_records():
     folder = ROOT / "docs" / "arena"
     assert (folder / PAGE).read_text(encoding="utf-8") == "\n".join(page(folder)) + "\n"
+
+
+def test_many_entrants_look_different():
+    names = [f"entrant {number}" for number in range(20)] + ["sobol"]
+    looks = styles_of(names)
+    assert len({str(looks[name]) for name in names}) == len(names)

@@ -48,7 +48,7 @@ def convergence(plan: ArenaPlan, found: dict[str, dict[str, Curve]], *, seconds:
     looks = styles_of(labels)
     for axis, name in zip(axes, problems, strict=False):
         draw_curves(axis, found[name], looks, logarithmic=True)
-        axis.set_title(get(name).title.partition(" (")[0])
+        axis.set_title(get(name).title)
         if seconds:
             axis.set_xscale("log")
             axis.set_xlabel("seconds of the entrant")

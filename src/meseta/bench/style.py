@@ -53,10 +53,17 @@ def styles_of(labels: list[str]) -> dict[str, Style]:
     free = [style for style in STYLES.values() if style not in looks.values()]
     others = [label for label in labels if label not in STYLES]
     pool = free or list(STYLES.values())
-    return {
-        **looks,
-        **{label: pool[number % len(pool)] for number, label in enumerate(others)},
-    }
+    return {**looks, **{label: _style(pool, number) for number, label in enumerate(others)}}
+
+
+def _style(pool: list[Style], number: int) -> Style:
+    """The next one that is free; once all are taken, their colours with other dashes."""
+    again, index = divmod(number, len(pool))
+    if not again:
+        return pool[index]
+    every = list(STYLES.values())
+    other = every[(every.index(pool[index]) + 3 * again) % len(every)]
+    return Style(pool[index].colour, other.dashes, other.marker)
 
 
 def title_of(label: str, among: list[str] | None = None) -> str:
