@@ -169,12 +169,12 @@ def _storage(engine: Engine) -> RDBStorage:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     logging.getLogger("alembic").setLevel(logging.ERROR)
     found = _revision(engine)
-    storage = _made(engine, kept=found is not None, known=found is None or found in _KNOWN)
-    now = _revision(engine)
-    if now not in _KNOWN:
-        if found is None:  # perhaps another process, with another version, has just made them
-            storage = _made(engine, kept=True, known=False)
-        _KNOWN.add(now)
+    if found is None:
+        _made(engine, kept=False, known=True)
+        # as a rule by us; another process, with another version, may have been quicker
+        found = _revision(engine)
+    storage = _made(engine, kept=True, known=found in _KNOWN)
+    _KNOWN.add(found)
     return storage
 
 
