@@ -7,14 +7,14 @@ from typer.testing import CliRunner
 
 from fake_entrants import entrant
 from meseta.arena import match
-from meseta.arena.entrants import all_entrants
+from meseta.arena.entrants import Entrant, all_entrants
 from meseta.arena.match import Rules
 from meseta.arena.page import PAGE, check_reasons, page, read_reasons
-from meseta.arena.plan import keep_plan, kept_plan, make_plan
+from meseta.arena.plan import ArenaPlan, keep_plan, kept_plan, make_plan
 from meseta.arena.record import ArenaRecord, Entry, lost
-from meseta.arena.standings import Loss, losses, ranks, too_few
-from meseta.arena.tables import rank_table
-from meseta.bench.campaign import campaign, progress
+from meseta.arena.standings import greatest, losses, ranks, too_few
+from meseta.arena.tables import rank_tables
+from meseta.bench.campaign import Progress, campaign, progress
 from meseta.bench.style import styles_of
 from meseta.bench.workers import processes
 from meseta.cli import app
@@ -93,7 +93,9 @@ def test_from_the_runs_to_the_page(tmp_path, entrants):
     text = (out / "README.md").read_text()
     assert text.index("Where Meseta loses") < text.index("## The rules")
     assert "no difference can be shown" in text
-    assert "On 1 of 1 problems another entrant ends with a lower median" in text
+    assert "On 1 of 1 problems another entrant ends with a lower regret" in text
+    assert "| 1 of 1 run |" in text.replace("  ", " ").replace("  ", " ")
+    assert "](enter.md)" not in text  # it is not in this folder
     assert "The reasons are not written yet." in text
     assert "absent (Fake) does not play" in text
     for name in ("mean-evaluations", "mean-evaluations-common", "mean-seconds"):
@@ -154,34 +156,71 @@ def made_up(entrant, seed, regret, problem="gmm", state="complete"):
     return ArenaRecord.from_json({**none, "state": state, "own": found, "common": found})
 
 
+def plan_of_names(*names):
+    entrants = tuple(Entrant(name, "Made up", "none", ("mean",), None, "") for name in names)
+    return ArenaPlan(("gmm",), entrants, 6)
+
+
 def test_failed_runs_count_in_the_ranks():
     records = [made_up("ours", s, 1e-3) for s in range(4)]
     records += [made_up("other", s, 1e-4) for s in range(2)]
     records += [made_up("other", s, None, state="failed") for s in (2, 3)]
-    found = {rank.method: rank for rank in ranks(records, "own")}
+    found = {rank.method: rank for rank in ranks(records, "own", [])}
     assert found["ours"].mean == found["other"].mean == 1.5
     assert found["ours"].cells == 4
 
 
-def test_those_with_few_runs_are_not_ranked_and_not_lost_to():
+def test_those_with_few_runs_are_ranked_apart():
     records = [made_up(name, s, 1e-3) for name in ("meseta-rkg", "other") for s in range(6)]
     records += [made_up("slow", s, 1e-9) for s in range(2)]
     assert too_few(records) == ["slow"]
-    assert {rank.method: rank.cells for rank in ranks(records, "own")} == {
+    assert {rank.method: rank.cells for rank in ranks(records, "own", ["slow"])} == {
         "meseta-rkg": 6,
         "other": 6,
     }
-    assert losses(records) == []
-    assert "Too few runs to be ranked: slow." in rank_table(records)[-1]
+    lines = rank_tables(records)
+    assert "With slow, which has fewer runs:" in lines
+    assert "over 2 pairs" in lines[-1]
+    elsewhere = [made_up(name, 0, 1.0, "rkhs") for name in ("meseta-rkg", "other")]
+    assert rank_tables(records + elsewhere)[-1] == "Too few runs to be ranked: slow."
+
+
+def test_losses_to_those_with_few_runs_are_named_apart(tmp_path):
+    records = [made_up(name, s, 1e-3) for name in ("meseta-rkg", "other") for s in range(6)]
+    records += [made_up("slow", s, 1e-9) for s in range(2)]
+    plan = plan_of_names("meseta-rkg", "other", "slow")
+    text = "\n".join(page(tmp_path, plan, Progress(records, [], [])))
+    assert "On none of 1 problems does another end lower" in text
+    assert "slow on `gmm` (2 of 2 runs, 1e+06 times as low)" in text
 
 
 def test_the_greatest_defeat_comes_first():
     records = []
     for problem, ours, theirs in (("gmm", 2e-3, 1e-3), ("rkhs", 1e-1, 1e-3), ("hartmann3", 0, 1)):
         records += [made_up("meseta-rkg", 0, ours, problem), made_up("other", 0, theirs, problem)]
+    records += [made_up("third", 0, 1.9e-3, "gmm")]
     found = losses(records)
-    assert [(loss.problem, loss.first) for loss in found] == [("rkhs", "other"), ("gmm", "other")]
-    assert found[0].ratio == pytest.approx(100)
+    assert [(loss.problem, loss.first) for loss in found] == [
+        ("rkhs", "other"),
+        ("gmm", "other"),
+        ("gmm", "third"),
+    ]
+    assert greatest(found) == found[:2]
+    assert found[0].times == pytest.approx(100)
+    assert (found[0].ours, found[0].theirs) == (1e-1, 1e-3)
+
+
+def test_a_defeat_is_of_pairs_with_the_same_seed():
+    """The other is lower in four of six pairs, and higher in the median of all."""
+    ours = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+    theirs = [0.5, 1.0, 1.5, 2.0, 50.0, 60.0]
+    records = [made_up("meseta-rkg", s, y) for s, y in enumerate(ours)]
+    records += [made_up("other", s, y) for s, y in enumerate(theirs)]
+    records += [made_up("other", s, 1e-6) for s in (6, 7)]  # ours have not been played
+    (loss,) = losses(records)
+    assert (loss.by.losses, loss.by.pairs) == (4, 6)
+    assert loss.times == pytest.approx(2)
+    assert (loss.ours, loss.theirs) == (3.5, 1.75)
 
 
 def test_reasons_are_read_by_their_headings(tmp_path):
@@ -189,8 +228,13 @@ def test_reasons_are_read_by_their_headings(tmp_path):
     assert read_reasons(path) == {}
     path.write_text("# Why\n\nAside.\n\n## gmm\n\nOne.\nTwo.\n\n## `rkhs`\n")
     assert read_reasons(path) == {"gmm": "One.\nTwo.", "rkhs": ""}
+    records = [
+        made_up(name, 0, regret, problem)
+        for problem in ("gmm", "rkhs")
+        for name, regret in (("meseta-rkg", 1.0), ("other", 0.5))
+    ]
     with pytest.raises(ValueError, match="lacks rkhs"):
-        check_reasons(tmp_path, [Loss(name, "other", 2.0, 2.0, 1.0) for name in ("gmm", "rkhs")])
+        check_reasons(tmp_path, losses(records))
 
 
 def test_records_are_json_without_nan(tmp_path):
@@ -200,7 +244,9 @@ def test_records_are_json_without_nan(tmp_path):
 
 def test_the_published_page_is_written_from_its_records():
     folder = ROOT / "docs" / "arena"
-    assert (folder / PAGE).read_text(encoding="utf-8") == "\n".join(page(folder)) + "\n"
+    plan = kept_plan(folder)
+    written = "\n".join(page(folder, plan, progress(folder, plan))) + "\n"
+    assert (folder / PAGE).read_text(encoding="utf-8") == written
 
 
 def test_many_entrants_look_different():

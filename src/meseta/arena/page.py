@@ -4,20 +4,20 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from meseta.arena.plan import ArenaPlan, kept_plan
-from meseta.arena.record import ArenaRecord
-from meseta.arena.standings import OURS, Loss, losses
+from meseta.arena.plan import ArenaPlan
+from meseta.arena.record import ArenaRecord, Entry
+from meseta.arena.standings import OURS, Loss, greatest, losses, too_few
 from meseta.arena.tables import board_tables, cost_table, entrant_table, failure_lines
-from meseta.bench.campaign import progress
+from meseta.bench.campaign import Progress
 from meseta.bench.markdown import markdown, own_page, scientific
 from meseta.bench.statistics import fewest_pairs
 from meseta.problems import names as problem_names
 
-PAGE, REASONS = "README.md", "reasons.md"
+PAGE, REASONS, ENTER = "README.md", "reasons.md", "enter.md"
 HEAD = "# The arena"  # by which a page is known for one
 FURTHEST = 5  # defeats whose reasons are given
 RULES = """\
-Entrants are files with `ask`, `tell` and `recommend`: [how to enter](enter.md). All of them start
+Entrants are files with `ask`, `tell` and `recommend`: {enter}. All of them start
 from the same experiments, by problem and seed, have the same number of evaluations and the same
 noise of the observations, and one thread. The regret is exact: the distance of the robust value of
 the recommended design to the best there is, and the largest there can be where a design does not
@@ -27,10 +27,10 @@ entrant used, its own recommendations included. A run that fails or takes too lo
 its last recommendation."""
 
 
-def write_page(folder: Path) -> Path:
+def write_page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> Path:
     """Write the page from the records, figures and reasons of the folder; returns its path."""
     path = check_page(folder)
-    path.write_text("\n".join(page(folder)) + "\n", encoding="utf-8")
+    path.write_text("\n".join(page(folder, plan, now)) + "\n", encoding="utf-8")
     return path
 
 
@@ -39,15 +39,15 @@ def check_page(folder: Path) -> Path:
     return own_page(folder / PAGE, HEAD, "page of the arena")
 
 
-def page(folder: Path) -> list[str]:
-    plan = kept_plan(folder)
-    now = progress(folder, plan)
+def page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> list[str]:
     records = now.ended
+    here = (folder / ENTER).exists()
+    enter = f"[how to enter]({ENTER})" if here else "`docs/arena/enter.md` says how to enter"
     if not records:
         raise ValueError(f"no run in {folder} has ended yet; `meseta arena run` does them")
     return [
         *(HEAD, "", "## Where Meseta loses", "", *_losses(folder, records), ""),
-        *("## The rules", "", RULES, ""),
+        *("## The rules", "", RULES.format(enter=enter), ""),
         f"{len(records)} of {now.planned} planned runs are done, {len(now.failed)} of them failed."
         f"{_few(plan)}",
         "",
@@ -113,28 +113,51 @@ def check_reasons(folder: Path, furthest: Sequence[Loss]) -> dict[str, str]:
 
 
 def _losses(folder: Path, records: Sequence[ArenaRecord]) -> list[str]:
-    found = losses(records)
-    reasons = check_reasons(folder, found[:FURTHEST])
     problems = {record.job.problem for record in records if record.job.entrant == OURS}
     if not problems:
         return [f"`{OURS}` has not played yet."]
-    if not found:
-        return [f"On none of {len(problems)} problems does another end lower than `{OURS}`."]
-    rows = [
-        [f"`{loss.problem}`", loss.first, f"{loss.ratio:.2g}", *map(scientific, loss[3:])]
-        for loss in found
+    every, few = losses(records), too_few(records)
+    found = greatest([loss for loss in every if loss.first not in few])
+    reasons = check_reasons(folder, found[:FURTHEST])
+    lines = [f"On none of {len(problems)} problems does another end lower than `{OURS}`."]
+    if found:
+        lines = [
+            f"On {len(found)} of {len(problems)} problems another entrant ends with a lower "
+            f"regret than `{OURS}`, our default method, in the median over runs with the same "
+            "seeds, each by its own recommendation:",
+            "",
+            *markdown(
+                ["problem", "first", "times as low", "lower in", "shown", "our regret", "theirs"],
+                list(map(_row, found)),
+            ),
+            "",
+            "Shown: whether a Wilcoxon test on pairs, corrected for all pairs of a rival and a "
+            "problem (Holm), finds the difference.",
+        ]
+    luck = [
+        f"{loss.first} on `{loss.problem}` ({_lower(loss)}, {loss.times:.2g} times as low)"
+        for loss in greatest([loss for loss in every if loss.first in few])
     ]
-    lines = [
-        f"On {len(found)} of {len(problems)} problems another entrant ends with a lower median "
-        f"regret than `{OURS}`, our default method, each by its own recommendation:",
-        "",
-        *markdown(["problem", "first", "times as low", "our regret", "theirs"], rows),
-    ]
-    if not reasons:
+    if luck:
+        lines += ["", f"Of those with few runs, these end lower: {', '.join(luck)}."]
+    if found and not reasons:
         return [*lines, "", "The reasons are not written yet."]
     for loss in found[:FURTHEST]:
         lines += ["", f"**{loss.problem}.** {reasons[loss.problem]}"]
     return lines
+
+
+def _row(loss: Loss) -> list[str]:
+    return [
+        *(f"`{loss.problem}`", loss.first, f"{loss.times:.2g}", _lower(loss)),
+        "yes" if loss.by.better == loss.first else "no",
+        *map(scientific, (loss.ours, loss.theirs)),
+    ]
+
+
+def _lower(loss: Loss) -> str:
+    runs = "run" if loss.by.pairs == 1 else "runs"
+    return f"{loss.by.losses} of {loss.by.pairs} {runs}"
 
 
 def _pictures(folder: Path) -> list[str]:

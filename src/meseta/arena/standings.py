@@ -1,7 +1,7 @@
 """Who stands where: ranks, regrets and seconds by the records, failed runs included."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float64
 
 from meseta.arena.record import ArenaRecord, Entry, Rule
-from meseta.bench.statistics import FLOOR, Curve, Rank, groups, mean_ranks
+from meseta.bench.statistics import Comparison, Curve, Rank, compare, groups, mean_ranks
 
 OURS = "meseta-rkg"  # our default method: whose defeats the page names first
 
@@ -35,24 +35,34 @@ class Cell(NamedTuple):
 
 
 class Loss(NamedTuple):
-    """A problem on which another entrant ends lower than ours."""
+    """A problem on which another entrant ends lower than ours, over runs with the same seeds."""
 
-    problem: str
-    first: str
-    ratio: float  # of the median regrets
-    ours: float
+    by: Comparison  # its `method` is the other entrant, its `reference` is ours
+    ours: float  # median regrets over these runs
     theirs: float
+
+    @property
+    def problem(self) -> str:
+        return self.by.problem
+
+    @property
+    def first(self) -> str:
+        return self.by.method
+
+    @property
+    def times(self) -> float:
+        """How many times lower theirs is, in the median over pairs of runs."""
+        return 1 / self.by.ratio
 
 
 def counted(records: Sequence[ArenaRecord], rule: Rule) -> list[Counted]:
     return [Counted(record.job, record.regrets(rule)) for record in records]
 
 
-def ranks(records: Sequence[ArenaRecord], rule: Rule) -> list[Rank]:
+def ranks(records: Sequence[ArenaRecord], rule: Rule, without: Collection[str]) -> list[Rank]:
     """Mean ranks over problems and seeds that all of them have played, best first."""
-    few = too_few(records)
     return mean_ranks(
-        [each for each in counted(records, rule) if each.job.entrant not in few], of_many=True
+        [each for each in counted(records, rule) if each.job.entrant not in without], of_many=True
     )
 
 
@@ -60,6 +70,14 @@ def too_few(records: Sequence[ArenaRecord]) -> list[str]:
     """Entrants with less than half the runs that others have: they would leave few to compare."""
     runs = Counter(record.job.entrant for record in records)
     return sorted(name for name, count in runs.items() if count < max(runs.values()) / 2)
+
+
+def absent_somewhere(records: Sequence[ArenaRecord]) -> list[str]:
+    """Entrants that have not played on every problem: with them, some would not count at all."""
+    problems = {record.job.problem for record in records}
+    played = {(record.job.entrant, record.job.problem) for record in records}
+    names = {entrant for entrant, _ in played}
+    return sorted(name for name in names if any((name, each) not in played for each in problems))
 
 
 def cells(records: Sequence[ArenaRecord]) -> dict[str, list[Cell]]:
@@ -98,18 +116,32 @@ def _quartiles(runs: list[ArenaRecord], rule: Rule) -> tuple[float, float, float
 def losses(records: Sequence[ArenaRecord], ours: str = OURS) -> list[Loss]:
     """The problems on which ours does not end lowest, the greatest distance first.
 
-    Entrants with few runs are left out: of one run in twenty the lowest regret is luck.
+    By runs with the same seeds. One for each problem and rival, so a problem may come twice.
     """
-    found, few = [], too_few(records)
-    for problem, standing in cells([r for r in records if r.job.entrant not in few]).items():
-        mine = next((cell for cell in standing if cell.entrant == ours), None)
-        if mine is None or standing[0].own[1] >= mine.own[1]:
-            continue
-        first = standing[0]
-        ratio = max(mine.own[1], FLOOR) / max(first.own[1], FLOOR)
-        if ratio > 1:
-            found.append(Loss(problem, first.entrant, ratio, mine.own[1], first.own[1]))
-    return sorted(found, key=lambda loss: -loss.ratio)
+    by_own = counted(records, "own")
+    regrets = {
+        (each.job.problem, each.job.entrant, each.job.seed): float(each.regret[-1])
+        for each in by_own
+    }
+    found = []
+    for comparison in compare(by_own, ours):
+        if comparison.ratio < 1:
+            problem, rival = comparison.problem, comparison.method
+            shared = [s for p, e, s in regrets if (p, e) == (problem, rival)]
+            shared = [seed for seed in shared if (problem, ours, seed) in regrets]
+            mine, theirs = (
+                median(regrets[problem, name, seed] for seed in shared) for name in (ours, rival)
+            )
+            found.append(Loss(comparison, mine, theirs))
+    return sorted(found, key=lambda loss: -loss.times)
+
+
+def greatest(found: Sequence[Loss]) -> list[Loss]:
+    """For each problem the greatest of its losses, in their order."""
+    first: dict[str, Loss] = {}
+    for loss in found:
+        first.setdefault(loss.problem, loss)
+    return list(first.values())
 
 
 def curves(records: Sequence[ArenaRecord], rule: Rule) -> dict[str, dict[str, Curve]]:

@@ -1,13 +1,13 @@
 """The tables of an arena in Markdown, which a terminal shows well, too."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from statistics import median
 
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord
-from meseta.arena.standings import Cell, cells, ranks, too_few
+from meseta.arena.standings import Cell, absent_somewhere, cells, ranks, too_few
 from meseta.bench.markdown import markdown, scientific
 from meseta.bench.pace import spoken
 from meseta.bench.statistics import Rank
@@ -24,7 +24,7 @@ def board_tables(plan: ArenaPlan, records: Sequence[ArenaRecord], level: str = "
         mine = [record for record in records if record.job.problem in names]
         if not mine:
             continue
-        lines += [f"{level} Board: {TITLES[board].lower()}", "", *rank_table(mine), ""]
+        lines += [f"{level} Board: {TITLES[board].lower()}", "", *rank_tables(mine), ""]
         found = cells(mine)
         for name in names:
             if name in found:
@@ -33,9 +33,26 @@ def board_tables(plan: ArenaPlan, records: Sequence[ArenaRecord], level: str = "
     return lines
 
 
-def rank_table(records: Sequence[ArenaRecord]) -> list[str]:
+def rank_tables(records: Sequence[ArenaRecord]) -> list[str]:
+    """Those with many runs among themselves, and then all that have played everywhere."""
+    few, absent = too_few(records), absent_somewhere(records)
+    lines = rank_table(records, few)
+    late = [name for name in few if name not in absent]
+    if late:
+        has = "has" if len(late) == 1 else "have"
+        lines += ["", f"With {', '.join(late)}, which {has} fewer runs:", ""]
+        lines += rank_table(records, absent)
+    never = [name for name in few if name in absent]
+    if never:
+        lines += ["", f"Too few runs to be ranked: {', '.join(never)}."]
+    return lines
+
+
+def rank_table(records: Sequence[ArenaRecord], without: Collection[str]) -> list[str]:
     """Mean ranks by both recommendations, seconds and failures, the best own rank first."""
-    own, common = ({r.method: r for r in ranks(records, rule)} for rule in ("own", "common"))
+    own, common = (
+        {r.method: r for r in ranks(records, rule, without)} for rule in ("own", "common")
+    )
     if not own:
         return ["No pair of problem and seed has been played by all entrants yet."]
     by_entrant: dict[str, list[ArenaRecord]] = {}
@@ -53,13 +70,13 @@ def rank_table(records: Sequence[ArenaRecord]) -> list[str]:
                 f"{sum(r.state == 'failed' for r in runs)} of {len(runs)}",
             ]
         )
-    one, few = next(iter(own.values())), too_few(records)
+    one = next(iter(own.values()))
     return [
         *markdown(["entrant", "rank, own", "rank, common rule", "s / step", "failed"], rows),
         "",
         f"Mean rank by final regret, 1 is the lowest, with the 95 % interval by bootstrap over "
         f"problems and runs; over {one.cells} pairs of problem and seed that all of them have "
-        "played." + (f" Too few runs to be ranked: {', '.join(few)}." if few else ""),
+        "played.",
     ]
 
 

@@ -143,9 +143,10 @@ def page(
         check_page(output)
         plan = kept_plan(output)
         pack(output)
+        now = progress(output, plan)
         if not no_figures:
-            _draw(output, plan, progress(output, plan).ended)
-        typer.echo(write_page(output))
+            _draw(output, plan, now.ended)
+        typer.echo(write_page(output, plan, now))
 
 
 def _draw(output: Path, plan: "ArenaPlan", records: "list[ArenaRecord]") -> None:
