@@ -48,11 +48,11 @@ bench-speed: .venv/installed
 	$(BIN)/meseta bench run timing --runs 5 --output bench-speed
 
 # Environments of entrants that need other packages than ours: Golem is compiled, and knows Python up to 3.10.
-GOLEM_PYTHON ?= python3.10
+# GOLEM_PYTHON=path names an interpreter; otherwise it is looked for.
 arena-setup: benchmarks/arena/.venv-golem/installed
 
 benchmarks/arena/.venv-golem/installed: Makefile
-	$(GOLEM_PYTHON) -m venv benchmarks/arena/.venv-golem
+	python=$${GOLEM_PYTHON:-$$($(PYTHON) tests/interpreters.py --find 3.10)} && "$$python" -m venv benchmarks/arena/.venv-golem
 	benchmarks/arena/.venv-golem/bin/python -m pip install --quiet --disable-pip-version-check 'numpy<2' 'pandas<2.3' optuna==5.0.0 matter-golem==1.0
 	touch $@
 

@@ -1,6 +1,7 @@
 """A wheel, tried in a new environment of each Python that the package is for.
 
     python tests/interpreters.py dist/meseta-0.1.0-py3-none-any.whl [3.11 3.13]
+    python tests/interpreters.py --find 3.10    # where that one is
 
 Interpreters are looked for on the PATH, among those of pyenv, and by uv. Those that are not there
 are not tried, and the last lines say so. Environments are made in .venv-package; one stays only
@@ -23,9 +24,16 @@ PROBE = "import ensurepip, ssl, sqlite3, venv, platform; print(platform.python_v
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("wheel", type=Path)
+    parser.add_argument("wheel", type=Path, nargs="?")
     parser.add_argument("versions", nargs="*", metavar="VERSION", help=f"of {', '.join(VERSIONS)}")
+    parser.add_argument("--find", metavar="VERSION", help="print the path of an interpreter")
     chosen = parser.parse_args()
+    if chosen.find:
+        path = found(chosen.find)
+        print(path or sys.exit(f"no Python {chosen.find} was found; name one by its path"))
+        return
+    if chosen.wheel is None:
+        parser.error("name a wheel, or --find VERSION")
     versions = chosen.versions or VERSIONS
     if unknown := set(versions) - set(VERSIONS):
         parser.error(f"meseta is for Python {', '.join(VERSIONS)}, not {', '.join(unknown)}")

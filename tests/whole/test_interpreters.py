@@ -76,3 +76,11 @@ def test_other_versions_are_refused(alone):
 
 def run(*words):
     return subprocess.run([sys.executable, SCRIPT, *words], capture_output=True, text=True)
+
+
+def test_an_interpreter_is_found_by_its_version(alone):
+    done = run("--find", "3.10")
+    assert done.returncode == 1
+    assert "no Python 3.10 was found" in done.stderr
+    stand_in(alone / "pyenv/versions/3.10.4/bin/python3.10", "3.10.4")
+    assert run("--find", "3.10").stdout.strip().endswith("3.10.4/bin/python3.10")
