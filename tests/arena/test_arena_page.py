@@ -97,7 +97,10 @@ def test_from_the_runs_to_the_page(tmp_path, entrants):
     assert "| 1 of 1 run |" in text.replace("  ", " ").replace("  ", " ")
     assert "](enter.md)" not in text  # it is not in this folder
     assert "The reasons are not written yet." in text
-    assert "absent (Fake) does not play" in text
+    assert (
+        "- **absent**: Fake (mean, risk, constraints). none. It does not play: its environment"
+        in text
+    )
     for name in ("mean-evaluations", "mean-evaluations-common", "mean-seconds"):
         assert f"](figures/{name}.svg)" in text
         assert "<svg" in (out / "figures" / f"{name}.svg").read_text()

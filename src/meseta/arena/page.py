@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord, Entry
 from meseta.arena.standings import OURS, Loss, greatest, losses, too_few
-from meseta.arena.tables import board_tables, cost_table, entrant_table, failure_lines
+from meseta.arena.tables import board_tables, cost_table, entrant_lines, failure_lines
 from meseta.bench.campaign import Progress
 from meseta.bench.markdown import markdown, own_page, scientific
 from meseta.bench.statistics import fewest_pairs
@@ -16,6 +17,11 @@ from meseta.problems import names as problem_names
 PAGE, REASONS, ENTER = "README.md", "reasons.md", "enter.md"
 HEAD = "# The arena"  # by which a page is known for one
 FURTHEST = 5  # defeats whose reasons are given
+FIGURES = {
+    "evaluations": "Regret over evaluations, by own recommendations",
+    "evaluations-common": "Regret over evaluations, by the common rule",
+    "seconds": "Regret over seconds of the processor, by own recommendations",
+}
 RULES = """\
 Entrants are files with `ask`, `tell` and `recommend`: {enter}. All of them start
 from the same experiments, by problem and seed, have the same number of evaluations and the same
@@ -52,9 +58,8 @@ def page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> li
         f"{_few(plan)}",
         "",
         *_remarks(folder),
-        *board_tables(plan, records),
-        *_pictures(folder),
-        *("## The entrants", "", *entrant_table(plan), ""),
+        *board_tables(plan, records, {board: _pictures(folder, board) for board in BOARDS}),
+        *("## The entrants", "", *entrant_lines(plan), ""),
         *("## What it cost", "", *cost_table(records), ""),
         *("## Failures", "", *failure_lines(records), ""),
         *("## Software", "", *_software(records), ""),
@@ -160,11 +165,14 @@ def _lower(loss: Loss) -> str:
     return f"{loss.by.losses} of {loss.by.pairs} {runs}"
 
 
-def _pictures(folder: Path) -> list[str]:
-    found = sorted((folder / "figures").glob("*.svg"))
-    lines = ["## Figures", "", "Medians over runs, and quartiles.", ""] if found else []
-    for path in found:
-        lines += [f"![{path.stem}](figures/{path.name})", ""]
+def _pictures(folder: Path, board: str) -> list[str]:
+    """The figures of a board that are there."""
+    lines: list[str] = []
+    for what, caption in FIGURES.items():
+        path = folder / "figures" / f"{board}-{what}.svg"
+        if path.exists():
+            lines += [f"{caption}: medians over runs, and quartiles.", ""]
+            lines += [f"![{caption}](figures/{path.name})", ""]
     return lines
 
 

@@ -1,7 +1,7 @@
 """The tables of an arena in Markdown, which a terminal shows well, too."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 
 from meseta.arena.entrants import BOARDS
@@ -13,22 +13,22 @@ from meseta.bench.pace import spoken
 from meseta.bench.statistics import Rank
 from meseta.problems import get
 
-TITLES = {"mean": "Mean", "risk": "Risk", "constraints": "Constraints"}
 
-
-def board_tables(plan: ArenaPlan, records: Sequence[ArenaRecord], level: str = "##") -> list[str]:
-    """Each board: ranks, and then every problem."""
+def board_tables(
+    plan: ArenaPlan, records: Sequence[ArenaRecord], pictures: Mapping[str, list[str]]
+) -> list[str]:
+    """Each board: ranks, its pictures, and then every problem."""
     lines: list[str] = []
     for board in BOARDS:
         names = plan.on(board).problems
         mine = [record for record in records if record.job.problem in names]
         if not mine:
             continue
-        lines += [f"{level} Board: {TITLES[board].lower()}", "", *rank_tables(mine), ""]
+        lines += [f"## Board: {board}", "", *rank_tables(mine), "", *pictures.get(board, [])]
         found = cells(mine)
         for name in names:
             if name in found:
-                lines += [f"{level}# {get(name).title} (`{name}`)", "", *_about(name, found[name])]
+                lines += [f"### {get(name).title} (`{name}`)", "", *_about(name, found[name])]
                 lines += ["", *problem_table(found[name]), ""]
     return lines
 
@@ -95,13 +95,13 @@ def problem_table(found: Sequence[Cell]) -> list[str]:
     return markdown(["entrant", "regret, own", "regret, common rule", "s / step", "failed"], rows)
 
 
-def entrant_table(plan: ArenaPlan) -> list[str]:
-    rows = [[e.name, e.title, ", ".join(e.boards), e.settings] for e in plan.entrants]
-    lines = markdown(["entrant", "what it is", "boards", "settings"], rows)
-    absent = [
-        f"- {e.name} ({e.title}) does not play: {e.why_not}." for e in plan.entrants if e.why_not
+def entrant_lines(plan: ArenaPlan) -> list[str]:
+    """Who they are, where they play and with which settings."""
+    return [
+        f"- **{e.name}**: {e.title} ({', '.join(e.boards)}). {e.settings}."
+        + (f" It does not play: {e.why_not}." if e.why_not else "")
+        for e in plan.entrants
     ]
-    return [*lines, "", *absent] if absent else lines
 
 
 def cost_table(records: Sequence[ArenaRecord]) -> list[str]:

@@ -123,7 +123,7 @@ def table(output: Output = FOLDER) -> None:
         records = progress(output, plan).ended
         if not records:
             stop(f"no run in {output} has ended yet", FAILURE)
-        typer.echo("\n".join([*board_tables(plan, records), *failure_lines(records)]))
+        typer.echo("\n".join([*board_tables(plan, records, {}), *failure_lines(records)]))
 
 
 @arena.command()
