@@ -1,13 +1,18 @@
-"""The conda recipe says what pyproject.toml says."""
+"""The conda recipe says what pyproject.toml says, and rattler-build makes a package of it."""
 
+import copy
 import re
+import subprocess
+import sys
 import tomllib
 
+import pytest
 import yaml
 
 from pages import ROOT
 
-RECIPE = yaml.safe_load((ROOT / "contrib/conda/recipe/recipe.yaml").read_text(encoding="utf-8"))
+PATH = ROOT / "contrib/conda/recipe/recipe.yaml"
+RECIPE = yaml.safe_load(PATH.read_text(encoding="utf-8"))
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 CONDA_NAMES = {"torch": "pytorch"}  # where conda-forge has another name
@@ -51,3 +56,39 @@ def test_modules_that_conda_imports_are_there():
         folder = (ROOT / "src").joinpath(*name.split("."))
         assert (folder / "__init__.py").is_file(), name
     assert RECIPE["build"]["noarch"] == "python"
+
+
+def test_rattler_build_reads_it():
+    rattler = pytest.importorskip("rattler_build", reason="it comes with the dev extra")
+    (variant,) = rattler.Stage0Recipe.from_file(PATH).render()
+    recipe = variant.recipe
+    assert (str(recipe.package.name), str(recipe.package.version)) == ("meseta", PROJECT["version"])
+    minimum = RECIPE["context"]["python_min"]
+    run = [each.replace("${{ python_min }}", minimum) for each in RECIPE["requirements"]["run"]]
+    assert list(map(str, recipe.requirements.run)) == run
+
+
+def test_rattler_build_makes_a_package(tmp_path):
+    """As the recipe says, but for conda's channels: with the sdist and the Python that are here."""
+    rattler = pytest.importorskip("rattler_build", reason="it comes with the dev extra")
+    build = [sys.executable, "-m", "build", "--sdist", "--no-isolation", "-o", tmp_path, ROOT]
+    subprocess.run(build, check=True, capture_output=True)
+    (sdist,) = tmp_path.glob("*.tar.gz")
+    recipe = copy.deepcopy(RECIPE)
+    recipe["source"] = {"path": str(sdist)}
+    del recipe["requirements"]["host"], recipe["tests"]
+    install = recipe["build"]["script"].replace("${{ PYTHON }}", sys.executable)
+    recipe["build"]["script"] = f"{install} --prefix $PREFIX"
+    (built,) = rattler.Stage0Recipe.from_dict(recipe).run_build(
+        output_dir=tmp_path / "conda", channels=[]
+    )
+    package = rattler.Package.from_file(built.packages[0])
+    assert (package.name, package.version, package.noarch) == (
+        "meseta",
+        PROJECT["version"],
+        "python",
+    )
+    source = ROOT / "src"
+    modules = {f"site-packages/{path.relative_to(source)}" for path in source.rglob("*.py")}
+    assert modules | {"site-packages/meseta/py.typed"} <= set(package.files)
+    assert not [name for name in package.files if not name.startswith(("site-packages/", "info/"))]
