@@ -7,7 +7,7 @@ from pathlib import Path
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord, Entry
-from meseta.arena.standings import OURS, Loss, greatest, losses, too_few
+from meseta.arena.standings import OURS, Loss, cells, greatest, losses, too_few
 from meseta.arena.tables import board_tables, cost_table, entrant_lines, failure_lines
 from meseta.bench.campaign import Progress
 from meseta.bench.markdown import markdown, own_page, scientific
@@ -55,7 +55,7 @@ def page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> li
         *(HEAD, "", "## Where Meseta loses", "", *_losses(folder, records), ""),
         *("## The rules", "", RULES.format(enter=enter), ""),
         f"{len(records)} of {now.planned} planned runs are done, {len(now.failed)} of them failed."
-        f"{_few(plan)}",
+        f"{_few(plan, records)}",
         "",
         *_remarks(folder),
         *board_tables(plan, records, {board: _pictures(folder, board) for board in BOARDS}),
@@ -67,17 +67,27 @@ def page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> li
     ]
 
 
-def _few(plan: ArenaPlan) -> str:
+def _few(plan: ArenaPlan, records: Sequence[ArenaRecord]) -> str:
     """A warning where there are too few problems or runs to say anything."""
     number, needed = len(plan.problems), fewest_pairs()
-    if plan.runs >= needed and number == len(problem_names()):
-        return ""
-    return (
-        f" They are on {number} of {len(problem_names())} problems, {plan.runs} of each entrant at "
-        f"most: with fewer than {needed} no difference can be shown, and none is claimed."
-        if plan.runs < needed
-        else f" They are on {number} of {len(problem_names())} problems."
-    )
+    words = ""
+    if number < len(problem_names()):
+        words += f" They are on {number} of {len(problem_names())} problems."
+    found = cells(records)
+    short = []
+    for board in BOARDS:
+        here = [cell for name in plan.on(board).problems for cell in found.get(name, [])]
+        all_of_them = sorted({cell.entrant for cell in here})
+        few = sorted({cell.entrant for cell in here if cell.runs < needed})
+        if few:
+            who = "all" if few == all_of_them else ", ".join(few)
+            short.append(f"{who} on the board {board}")
+    if short:
+        words += (
+            f" With fewer than {needed} runs on a problem no difference can be shown there, and "
+            f"none is claimed. So it is for {'; '.join(short)}."
+        )
+    return words
 
 
 def _remarks(folder: Path) -> list[str]:
