@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
+from scipy.optimize import differential_evolution, minimize
 from scipy.special import ndtri
 from scipy.stats import qmc
 
@@ -52,22 +52,18 @@ def free(p):
     return [j for j, name in enumerate(p.names) if name not in p.kinds]
 
 
-def sign(p):
-    return 1 if p.direction == "maximize" else -1
-
-
 def errors_allowed(p, values, g):
     """Whether g is the measure of the values, within 5 standard errors."""
     n = len(values)
-    measure, good = p.measure, sign(p) * values
+    measure, good = p.measure, p.sign * values
     if isinstance(measure, Quantile):
         edge = 5 * math.sqrt(measure.share * (1 - measure.share) / n)
-        assert (good < sign(p) * g - 1e-9).mean() <= measure.share + edge
-        assert (good <= sign(p) * g + 1e-9).mean() >= measure.share - edge
+        assert (good < p.sign * g - 1e-9).mean() <= measure.share + edge
+        assert (good <= p.sign * g + 1e-9).mean() >= measure.share - edge
         return
     if isinstance(measure, CVaR):
         v = np.quantile(good, measure.share)
-        sample = sign(p) * (v - np.maximum(v - good, 0) / measure.share)
+        sample = p.sign * (v - np.maximum(v - good, 0) / measure.share)
     elif isinstance(measure, OnTarget):
         sample = (values - measure.target) ** 2
     elif isinstance(measure, Yield):
@@ -98,7 +94,7 @@ def test_g_and_shares_are_those_of_many_draws(name):
 def test_no_design_of_many_is_better_than_the_optimum(name):
     p = get(name)
     x = designs(p, 2000)
-    gap = sign(p) * (p.g_star - p.g(x))
+    gap = p.sign * (p.g_star - p.g(x))
     assert (gap[p.kept(x)] > -1e-9 * p.worst_regret).all()
     # and none is worse than the worst
     assert (gap <= p.worst_regret * (1 + 1e-6)).all()
@@ -124,7 +120,7 @@ def test_no_design_nearby_is_better_than_the_optimum(name):
         "fun": lambda u: np.clip(ndtri(p.shares(design(u))[0]), -30, 8) - ndtri(p.asked),
     }
     run = minimize(
-        lambda u: -sign(p) * p.g(design(u))[0] / p.worst_regret,
+        lambda u: -p.sign * p.g(design(u))[0] / p.worst_regret,
         start,
         bounds=[(0, 1)] * len(columns),
         method="SLSQP" if p.constraints else "L-BFGS-B",
@@ -133,7 +129,39 @@ def test_no_design_nearby_is_better_than_the_optimum(name):
     )
     found = design(run.x)
     if p.kept(found)[0]:
-        assert sign(p) * (p.g(found)[0] - p.g_star) <= 1e-9 * p.worst_regret
+        assert p.sign * (p.g(found)[0] - p.g_star) <= 1e-9 * p.worst_regret
+
+
+@every
+def test_a_search_of_the_whole_box_finds_nothing_better(name):
+    """By differential evolution, which knows nothing of the optimum; whole numbers included."""
+    p = get(name)
+
+    def lack(columns):
+        x = columns.T.reshape(-1, p.dimension).copy()
+        for j, each in enumerate(p.names):
+            if each in p.kinds:
+                kind = p.kinds[each]
+                x[:, j] = [kind.nearest(kind.from_columns([t])) for t in x[:, j]]
+        gap = p.sign * (p.g_star - p.g(x)) / p.worst_regret
+        missing = np.maximum(p.asked - p.shares(x), 0).sum(-1) if p.constraints else 0.0
+        return gap + 10 * missing, x
+
+    run = differential_evolution(
+        lambda columns: lack(columns)[0],
+        p.bounds.T,
+        vectorized=True,
+        updating="deferred",
+        polish=False,
+        popsize=40 if p.kinds else 12,
+        strategy="rand1bin" if p.kinds else "best1bin",  # many valleys, or few
+        maxiter=20 if name == "gravity" else 300,  # whose g is a picture of many flights
+        tol=1e-9,
+        rng=np.random.default_rng(3),
+    )
+    value, x = lack(run.x[:, None])
+    assert value[0] > -1e-8 or not p.kept(x)[0]
+    assert value[0] < 1e-2, "the search is too short to say anything"
 
 
 @new
@@ -144,7 +172,7 @@ def test_steps_and_whole_numbers_beside_the_optimum_are_not_better(name):
             x = p.x_star.copy()
             x[j] += step * getattr(p.kinds[each], "step", 1)
             if p.bounds[0, j] <= x[j] <= p.bounds[1, j] and p.kept(x[None])[0]:
-                assert sign(p) * (p.g_star - p.g(x[None])[0]) > 0
+                assert p.sign * (p.g_star - p.g(x[None])[0]) > 0
 
 
 @every

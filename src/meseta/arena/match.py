@@ -107,8 +107,7 @@ class Trace:
             except Exception as failure:  # no fault of the entrant: its best experiment counts
                 at = len(self.x)
                 self.messages.append(f"the common rule failed after {at} evaluations: {failure!r}")
-                sign = 1 if self.problem.direction == "maximize" else -1
-                best = max(range(at), key=lambda i: sign * self.values[i]["value"])
+                best = max(range(at), key=lambda i: self.problem.sign * self.values[i]["value"])
                 return {name: self.x[best][name] for name in self.problem.names}
 
     def record(self, error: str | None) -> ArenaRecord:

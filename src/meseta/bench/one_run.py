@@ -77,7 +77,7 @@ class Trace:
 def steps(job: Job, trace: Trace) -> Iterator[None]:
     """The paper's loop; yields after every recommendation, the first after the initial design."""
     problem = problem_of(job.problem, job.seed)
-    sign = 1.0 if problem.direction == "maximize" else -1.0
+    sign = problem.sign
     bounds = torch.as_tensor(problem.bounds)
     options = dict(job.options)
     eps = stream(job.problem, job.seed, "observation noise")
@@ -129,7 +129,7 @@ def initial_design(job: Job, problem: Problem) -> Float64[np.ndarray, "n d"]:
 def record_of(job: Job, trace: Trace, messages: list[str], error: str | None) -> RunRecord:
     problem = problem_of(job.problem, job.seed)
     d = problem.dimension
-    sign = 1.0 if problem.direction == "maximize" else -1.0
+    sign = problem.sign
     recommended = np.array(trace.recommended, dtype=np.float64).reshape(-1, d)
     away = recommended - problem.x_star
     sides = problem.bounds[1] - problem.bounds[0]

@@ -28,6 +28,7 @@ Board = Literal["mean", "risk", "constraints"]
 
 # The shares of the noise that keep constraints are known to this.
 ROUNDING = 1e-9
+BETTER = 1e-6  # of the worst regret: by so much no design is better than the optimum
 # Of an environment variable without limits an experiment can set all but this share: 3 sigma.
 BEYOND = 2.7e-3
 
@@ -145,6 +146,11 @@ class Problem:
         return np.array([each.probability for each in self.constraints.values()])
 
     @property
+    def sign(self) -> int:
+        """1 where large values are wanted, -1 where small ones are."""
+        return 1 if self.direction == "maximize" else -1
+
+    @property
     def worst_regret(self) -> float:
         """The largest regret there can be."""
         return abs(self.g_worst - self.g_star)
@@ -154,9 +160,17 @@ class Problem:
         return np.asarray((self.shares(x) >= self.asked - ROUNDING).all(-1))
 
     def regret(self, x: ArrayLike) -> Float64[np.ndarray, " m"]:
-        """|g(x) - g*|; the largest there can be for designs that do not keep the constraints."""
-        regret = np.abs(self.g(x) - self.g_star)
-        return np.where(self.kept(x), regret, self.worst_regret) if self.constraints else regret
+        """g* less g(x), or the reverse; the largest for designs that break the constraints."""
+        gap = self.sign * (self.g_star - self.g(x))
+        if self.constraints:
+            gap = np.where(self.kept(x), gap, self.worst_regret)
+        if gap.min(initial=0.0) < -BETTER * self.worst_regret:
+            best = np.asarray(x)[gap.argmin()].tolist()
+            raise RuntimeError(
+                f"the stored optimum of {self.name!r} is wrong: {best} is better than it by "
+                f"{-gap.min():g}; please report it"
+            )
+        return np.maximum(gap, 0.0)
 
     def observe(self, points: ArrayLike) -> dict[str, Float64[np.ndarray, " m"]]:
         """All outcomes of points, exactly: "value", which is f, and the others by name."""
