@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from meseta.bench.records import Writing, packed_path, repair, whole_lines
+from meseta.whole_file import write_whole
 
 LEVEL = 9  # packed once, read often
 
@@ -37,12 +38,7 @@ def pack_file(path: Path) -> Packed:
     lines = dict.fromkeys(line.text for line in whole_lines(path))
     content = b"".join(text + b"\n" for text in lines)
     target = packed_path(path)
-    unfinished = target.with_name(f"{target.name}.tmp")
-    with unfinished.open("wb") as file:
-        file.write(squeezed(content))
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(unfinished, target)
+    write_whole(target, squeezed(content))
     _sync(target.parent)
     path.unlink()
     return Packed(target, len(content), target.stat().st_size)

@@ -1,7 +1,6 @@
 """A plan: an experiment with the chosen methods, problems and number of runs."""
 
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,6 +9,7 @@ from meseta.bench.experiments import EXPERIMENTS, Experiment
 from meseta.bench.job import Job, plain_label, read_method
 from meseta.boundary import unknown
 from meseta.problems import of_paper
+from meseta.whole_file import write_whole
 
 if TYPE_CHECKING:
     from meseta.bench.records import RunRecord
@@ -111,12 +111,7 @@ def keep_plan(folder: Path, plan: Plan) -> Plan:
             runs=max(before.runs, plan.runs),
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    with unfinished.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(asdict(plan), indent=1) + "\n")
-        file.flush()
-        os.fsync(file.fileno())  # or a power cut could leave the name without the content
-    os.replace(unfinished, path)
+    write_whole(path, json.dumps(asdict(plan), indent=1) + "\n")
     return plan
 
 

@@ -20,6 +20,7 @@ from meseta.bench.markdown import (
 from meseta.bench.plan import Plan, kept_plans
 from meseta.bench.records import RunRecord
 from meseta.bench.timing import timings
+from meseta.whole_file import write_whole
 
 PAGE = "results.md"
 HEAD = "# Results of `meseta bench`"  # by which a page is known for one
@@ -33,7 +34,7 @@ def check_page(folder: Path) -> Path:
 def write_page(folder: Path) -> Path:
     """Write the page from the records and figures of the folder alone; returns its path."""
     path = check_page(folder)
-    path.write_text("\n".join(page(folder)) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(page(folder)) + "\n")
     return path
 
 

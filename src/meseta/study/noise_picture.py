@@ -2,10 +2,10 @@
 
 import html
 import io
-import os
 from pathlib import Path
 
 from meseta.study.noise_answer import NoiseAnswer, in_words
+from meseta.whole_file import write_whole
 
 KINDS = (".html", ".svg", ".png", ".pdf")
 
@@ -36,12 +36,7 @@ def write_picture(answer: NoiseAnswer, path: Path) -> None:
     data = image.getvalue()
     if kind == "html":
         data = _page(answer, data.decode("utf-8")).encode("utf-8", errors="replace")
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        unfinished.write_bytes(data)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(path, data)
 
 
 def _page(answer: NoiseAnswer, svg: str) -> str:

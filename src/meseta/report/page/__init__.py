@@ -7,6 +7,7 @@ from pathlib import Path
 from meseta.boundary import missing
 from meseta.report.views.origin import origin
 from meseta.report.views.report import Report
+from meseta.whole_file import write_whole
 
 try:
     from meseta.report.page.document import GENERATOR, document
@@ -58,13 +59,7 @@ def write(
     """
     target = check_target(path, force=force)
     text = html(replace(report, origin=origin(file)) if report.origin is None else report)
-    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        # text that is not valid Unicode, such as half a surrogate pair, must not stop the report
-        unfinished.write_bytes(text.encode("utf-8", errors="replace"))
-        os.replace(unfinished, target)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(target, text)
     return target
 
 

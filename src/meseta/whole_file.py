@@ -1,0 +1,22 @@
+"""Files that are written whole or not at all."""
+
+import os
+from pathlib import Path
+
+
+def write_whole(path: Path, content: bytes | str) -> None:
+    """Write beside the target and move it there: nobody reads half of it, no power cut leaves it.
+
+    Text that is not valid Unicode, such as half a surrogate pair, is written with a question mark.
+    """
+    data = content.encode("utf-8", errors="replace") if isinstance(content, str) else content
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with unfinished.open("wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())  # or the name could be on the disk without the content
+        os.replace(unfinished, path)
+    except BaseException:
+        unfinished.unlink(missing_ok=True)
+        raise
