@@ -1,6 +1,7 @@
 """Campaigns, tables and the page of a tiny arena, by the command line."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -12,9 +13,10 @@ from meseta.arena.match import Rules
 from meseta.arena.page import PAGE, check_reasons, page, read_reasons
 from meseta.arena.plan import ArenaPlan, keep_plan, kept_plan, make_plan
 from meseta.arena.record import ArenaRecord, Entry, lost
-from meseta.arena.standings import greatest, losses, ranks, too_few
+from meseta.arena.standings import defeats, greatest, losses, ranks, too_few
 from meseta.arena.tables import rank_tables
 from meseta.bench.campaign import Progress, campaign, progress
+from meseta.bench.records import Writing
 from meseta.bench.style import styles_of
 from meseta.bench.workers import processes
 from meseta.cli import app
@@ -123,6 +125,10 @@ def test_from_the_runs_to_the_page(tmp_path, entrants):
         (["--evaluations", "1", "--problems", "gmm"], "need at least as many"),
         (["--entrants", "absent"], "none of these entrants plays"),
         (["--dask", "tcp://x", "--within-seconds", "5"], "leave --within-seconds out"),
+        (["--run-seconds", "inf"], "--run-seconds must be above 0 and finite"),
+        (["--run-seconds", "nan"], "--run-seconds must be above 0 and finite"),
+        (["--step-seconds", "0"], "--step-seconds must be above 0 and finite"),
+        (["--entrants", ""], "an empty name"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_is_stored(tmp_path, entrants, words, said):
@@ -151,6 +157,55 @@ def test_plans_add_up(tmp_path, entrants):
     assert both.problems == ("sin-linear", "gmm")
     assert [each.name for each in both.entrants] == ["best", "broken"]
     assert both.runs == 3
+
+
+def test_who_has_played_stays_where_its_environment_is_not(tmp_path, entrants):
+    known = all_entrants(entrants)
+    keep_plan(tmp_path, make_plan({"best": known["best"]}, problems=("gmm",), runs=1))
+    lost_it = replace(known["best"], why_not="its environment is not there", boards=("risk",))
+    now = keep_plan(tmp_path, ArenaPlan(("gmm",), (lost_it,), 1))
+    assert now.entrants == (known["best"],)
+    absent = make_plan(known, problems=("gmm",), runs=1)
+    assert "is not there" in keep_plan(tmp_path, absent).entrants[0].why_not
+
+
+def test_another_number_of_evaluations_needs_another_folder(tmp_path, entrants):
+    keep_plan(tmp_path, plan_of(entrants))
+    with pytest.raises(ValueError, match="name another folder"):
+        keep_plan(tmp_path, make_plan(all_entrants(entrants), problems=("gmm",)))
+
+
+def test_who_may_not_write_changes_no_plan(tmp_path, entrants):
+    out = tmp_path / "out"
+    words = ["arena", "run", "--problems", "gmm", "--entrants-from", str(entrants)]
+    with Writing(out):
+        result = CliRunner().invoke(app, [*words, "--output", str(out)])
+    assert "another process writes" in result.output
+    assert not (out / "plans").exists()
+
+
+def test_a_changed_file_is_said_to_have_changed(tmp_path, entrants):
+    words = ["--problems", "sin-linear", "--runs", 1, "--evaluations", 4, "--entrants", "best"]
+    words += ["--entrants-from", entrants, "--output", tmp_path / "out"]
+    assert "has changed" not in run("run", *words)
+    assert "has changed" not in run("run", *words)
+    entrant(entrants, "best", method=LOW)
+    assert "best has changed since 1 of its runs, which are not repeated" in run("run", *words)
+
+
+def test_damaged_files_are_named(tmp_path, entrants):
+    words = ["--problems", "sin-linear", "--runs", 1, "--evaluations", 4, "--entrants", "best"]
+    run("run", *words, "--entrants-from", entrants, "--output", tmp_path)
+    path = tmp_path / "runs" / "sin-linear" / "best.jsonl"
+    path.write_text("{}\n" + path.read_text())
+    result = CliRunner().invoke(app, ["arena", "table", "--output", str(tmp_path)])
+    assert result.exit_code == 1
+    assert "best.jsonl is no record of a run" in " ".join(result.output.split())
+    (plan,) = (tmp_path / "plans").glob("*.json")
+    for text in ("{", "{}", plan.read_text().replace("sin-linear", "gone")):
+        plan.write_text(text)
+        result = CliRunner().invoke(app, ["arena", "table", "--output", str(tmp_path)])
+        assert plan.name in "".join(result.output.split("\n"))
 
 
 def made_up(entrant, seed, regret, problem="gmm", state="complete"):
@@ -195,6 +250,23 @@ def test_losses_to_those_with_few_runs_are_named_apart(tmp_path):
     text = "\n".join(page(tmp_path, plan, Progress(records, [], [])))
     assert "On none of 1 problems does another end lower" in text
     assert "slow on `gmm` (2 of 2 runs, 1e+06 times as low)" in text
+
+
+def test_one_that_plays_on_one_board_has_all_the_runs_it_can_have():
+    risk, mean = "sin-linear-cvar", ("gmm", "rkhs", "hartmann3")
+    records = [made_up("meseta-rkg", s, 1e-3, p) for s in range(6) for p in (*mean, risk)]
+    records += [made_up("other", s, 1e-2, p) for s in range(6) for p in (*mean, risk)]
+    records += [made_up("risky", s, 1e-5, risk) for s in range(6)]
+    (loss,), luck = defeats(records)
+    assert (loss.problem, loss.first, luck) == (risk, "risky", [])
+
+
+def test_without_another_nothing_is_said_about_others(tmp_path):
+    records = [made_up("meseta-rkg", 0, 1e-3), made_up("other", 1, 1e-4)]
+    plan = plan_of_names("meseta-rkg", "other")
+    assert "has not met another entrant yet" in "\n".join(
+        page(tmp_path, plan, Progress(records, [], []))
+    )
 
 
 def test_the_greatest_defeat_comes_first():

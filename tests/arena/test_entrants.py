@@ -7,7 +7,7 @@ import pytest
 
 from examples import thorough
 from fake_entrants import GOOD, entrant
-from meseta.arena.entrants import all_entrants, read_entrant
+from meseta.arena.entrants import all_entrants, chosen_entrants, read_entrant
 from meseta.arena.match import Rules
 from meseta.arena.record import Entry
 from meseta.problems import get, names
@@ -42,12 +42,30 @@ def test_the_example_of_the_documentation_plays(tmp_path):
         (GOOD.replace('"risk"', '"best"'), "needs 'boards'"),
         (GOOD.replace('"Fake"', "str(1)"), "must be a plain value"),
         (GOOD + "    python = 3\n", "must be the path of an interpreter"),
+        (GOOD.replace('"risk"', '["risk"]'), "needs 'boards'"),
+        ("\0", "no Python file"),
     ],
 )
 def test_files_that_are_no_entrants_are_refused(tmp_path, text, said):
     (tmp_path / "bad.py").write_text(text, encoding="utf-8")
     with pytest.raises(ValueError, match=said):
         read_entrant(tmp_path / "bad.py")
+
+
+def test_other_ways_to_write_the_same(tmp_path):
+    text = GOOD.replace("title =", "title: str =") + "    why_not = None\n"
+    (tmp_path / "fake.py").write_text("\ufeff" + text, encoding="utf-8")
+    assert read_entrant(tmp_path / "fake.py").title == "Fake"
+    assert read_entrant(tmp_path / "fake.py").why_not == ""
+
+
+def test_other_files_do_not_matter(tmp_path):
+    entrant(tmp_path, "good")
+    (tmp_path / "folder.py").mkdir()
+    (tmp_path / ".#good.py").symlink_to("nowhere")  # somebody is editing it
+    assert list(all_entrants(tmp_path)) == ["good"]
+    (tmp_path / "bad.py").write_text("def")
+    assert list(chosen_entrants(tmp_path, ("good",))) == ["good"]
 
 
 def test_a_folder_without_entrants(tmp_path):

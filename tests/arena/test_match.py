@@ -1,10 +1,14 @@
 """Runs in the arena: the same start for all, and every way to fail."""
 
+import sys
+import time
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from fake_entrants import entrant
-from meseta.arena import match
+from meseta.arena import guest, match
 from meseta.arena.match import Rules, initial_design
 from meseta.arena.record import ArenaRecord, Entry, checkpoints
 from meseta.bench import one_run
@@ -76,6 +80,9 @@ def test_all_entrants_start_from_the_same_experiments_as_in_bench(tmp_path):
         ("def __init__(self, task): 1 / 0", "ZeroDivisionError"),
         ("def tell(self, params, values): raise ValueError('no')", "ValueError: no"),
         ("import no_such_package", "No module named 'no_such_package'"),
+        ("def ask(self): return {'x': 10**400}", "finite number, got 1000"),
+        ("def ask(self): return {'\\ud800x': 0.5}", "nothing else, got \\ud800x"),
+        ("def ask(self): return input()", "EOFError"),
     ],
 )
 def test_a_run_that_fails_says_why_and_counts(tmp_path, method, said):
@@ -101,6 +108,105 @@ def test_a_slow_entrant_is_ended(tmp_path, limits, does):
     assert record.state == "failed"
     assert record.reason.startswith("too slow: ask")
     assert len(record.own) == 1  # after the initial design
+
+
+def test_a_long_answer_is_not_kept_whole(tmp_path):
+    entrant(tmp_path, method="def ask(self): return [0] * 3_000_000")
+    assert len(play(tmp_path).error) < 1000
+    entrant(tmp_path, method="def ask(self): raise ValueError('x' * 3_000_000)")
+    assert len(play(tmp_path).error) < 7000
+
+
+def test_the_reason_of_a_death_is_not_what_it_printed(tmp_path):
+    entrant(tmp_path, method="def ask(self):\n  import os; os.write(1, b'all fine'); os._exit(3)")
+    record = play(tmp_path)
+    assert record.reason == "it died in ask, exit code 3"
+    assert "all fine" in record.error
+
+
+def test_an_interpreter_that_talks_fails_its_own_run_only(tmp_path):
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\necho Loading environment\nexec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    entrant(tmp_path, python="python")
+    record = play(tmp_path)
+    assert record.state == "failed"
+    assert "wrote where only answers are expected: b'Loading environment" in record.reason
+
+
+def test_a_file_that_was_broken_meanwhile_fails_its_own_run_only(tmp_path):
+    (tmp_path / "fake.py").write_text("def")
+    assert "no Python file" in play(tmp_path).reason
+
+
+def test_names_of_files_hide_no_packages(tmp_path):
+    for name in ("queue", "optuna", "numpy"):
+        entrant(tmp_path, name)
+    imports = "import optuna.distributions, queue; queue.Queue()"
+    entrant(tmp_path, method=f"def recommend(self):\n  {imports}; return {{'x': 0.5}}")
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+
+
+def test_what_a_dead_entrant_started_is_ended(tmp_path):
+    """It holds the pipe of the answers open, so the death is not seen by that."""
+    method = """
+def ask(self):
+    import os, subprocess, sys
+    sleeper = subprocess.Popen(["sleep", "77"], close_fds=False)
+    open("PID", "w").write(str(sleeper.pid))
+    os._exit(3)
+"""
+    entrant(tmp_path, method=method.replace("PID", str(tmp_path / "pid")))
+    started = time.monotonic()
+    assert play(tmp_path).reason == "it died in ask, exit code 3"
+    assert time.monotonic() - started < 40
+    pid = int((tmp_path / "pid").read_text())
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return
+        if state == "Z":  # dead, and nobody has asked for it
+            return
+        time.sleep(0.05)
+    pytest.fail("it still runs")
+
+
+def test_an_interpreter_that_hangs_is_given_up(tmp_path, monkeypatch):
+    """Also where it does not read the task, which is longer than the pipe holds."""
+    monkeypatch.setattr(guest, "IMPORTS", 0.0)
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\nexec sleep 60\n")
+    python.chmod(0o755)
+    entrant(tmp_path, python="python")
+    record = play(tmp_path, Entry("hartmann6", "fake", 0, 12), run_seconds=0.2)
+    assert record.reason.startswith("too slow: enter had not ended after 5 times 0.2 s")
+
+
+def test_work_between_calls_counts(tmp_path, monkeypatch):
+    method = """
+def __init__(self, task):
+    import threading, time
+    self.task, self.told = task, []
+    self.rng = np.random.default_rng(task.seed)
+    def busy():
+        while time.process_time() < 30: pass
+    threading.Thread(target=busy, daemon=True).start()
+"""
+    monkeypatch.setattr(match, "common_rule", lambda problem, x, *_: time.sleep(0.4) or x[0])
+    entrant(tmp_path, method=method)
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert record.duration > 0.4  # three times 0.4 s on a clock, on a machine that has other work
+
+
+def test_what_tell_returns_does_not_matter(tmp_path):
+    entrant(
+        tmp_path,
+        method="def tell(self, params, values): self.told.append((0, params)); return self",
+    )
+    assert play(tmp_path).state == "complete"
 
 
 def test_a_loud_entrant_disturbs_nothing(tmp_path):

@@ -5,6 +5,7 @@ none of their interpreters.
 """
 
 import ast
+import hashlib
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,28 +39,37 @@ def interpreter(folder: Path, entrant: Entrant) -> str:
 
 def all_entrants(folder: Path) -> dict[str, Entrant]:
     """The entrants of a folder by name; files whose names begin with _ are what they share."""
-    paths = sorted(path for path in folder.glob("*.py") if not path.name.startswith("_"))
+    return {path.stem: read_entrant(path) for path in _files(folder).values()}
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    paths = sorted(p for p in folder.glob("*.py") if p.name[0] not in "._" and p.is_file())
     if not paths:
         raise ValueError(
             f"{folder} has no entrants; name the folder of their files by --entrants-from"
         )
-    return {path.stem: read_entrant(path) for path in paths}
+    return {path.stem: path for path in paths}
 
 
 def chosen_entrants(folder: Path, names: tuple[str, ...]) -> dict[str, Entrant]:
-    """Those of these names; none: all."""
-    known = all_entrants(folder)
+    """Those of these names, whatever the other files are like; none: all."""
+    files = _files(folder)
     for name in names:
-        if name not in known:
-            raise ValueError(unknown("entrant", name, known))
-    return {name: known[name] for name in dict.fromkeys(names)} if names else known
+        if name not in files:
+            raise ValueError(unknown("entrant", name, files))
+    return {name: read_entrant(files[name]) for name in dict.fromkeys(names or files)}
+
+
+def code_of(path: Path) -> str:
+    """A short mark of what stands in a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
 
 
 def read_entrant(path: Path) -> Entrant:
     """What a file says about its entrant; refused if that is not enough to play."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-    except (SyntaxError, UnicodeDecodeError) as error:
+        tree = ast.parse(path.read_text(encoding="utf-8-sig"))
+    except (SyntaxError, ValueError) as error:  # a zero byte is a ValueError
         raise ValueError(f"{path} is no Python file: {error}") from error
     classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Entrant"]
     if not classes:
@@ -77,7 +87,7 @@ def read_entrant(path: Path) -> Entrant:
         if not isinstance(text, str) or not text.strip():
             raise ValueError(f"the class Entrant of {path} needs a text {key!r}, got {text!r}")
     boards = said.get("boards")
-    if not isinstance(boards, tuple | list) or not boards or not set(boards) <= set(BOARDS):
+    if not (isinstance(boards, tuple | list) and boards and all(b in BOARDS for b in boards)):
         raise ValueError(
             f"the class Entrant of {path} needs 'boards', some of {', '.join(BOARDS)}, "
             f"got {boards!r}"
@@ -85,7 +95,7 @@ def read_entrant(path: Path) -> Entrant:
     python = said.get("python")
     if not isinstance(python, str | None):
         raise ValueError(f"'python' of {path} must be the path of an interpreter, got {python!r}")
-    why_not = said.get("why_not", "")
+    why_not = said.get("why_not") or ""
     if python is not None and not why_not and not (path.parent / python).exists():
         why_not = f"its environment {python} is not there; `make arena-setup` makes it"
     return Entrant(
@@ -97,14 +107,16 @@ def _said(path: Path, entrant: ast.ClassDef) -> dict[str, Any]:
     """The attributes of the class."""
     said: dict[str, Any] = {}
     for node in entrant.body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name = node.targets[0].id
-            if name in ("title", "settings", "boards", "python", "why_not"):
-                try:
-                    said[name] = ast.literal_eval(node.value)
-                except ValueError:
-                    raise ValueError(
-                        f"line {node.lineno} of {path}: {name!r} must be a plain value, since it "
-                        "is read without running the file"
-                    ) from None
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        name = targets[0].id if isinstance(targets[0], ast.Name) else ""
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+            continue
+        if name in ("title", "settings", "boards", "python", "why_not"):
+            try:
+                said[name] = ast.literal_eval(node.value)
+            except ValueError:
+                raise ValueError(
+                    f"line {node.lineno} of {path}: {name!r} must be a plain value, since it "
+                    "is read without running the file"
+                ) from None
     return said

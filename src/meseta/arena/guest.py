@@ -6,6 +6,7 @@ import queue
 import subprocess
 import tempfile
 import threading
+import time
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -17,10 +18,18 @@ ONE_THREAD = {
 # Seconds on the clock for one of the processor: the machine may have other work to do.
 SHARED = 5.0
 TAIL = 2000  # bytes of what it printed that are kept with a failure
+IMPORTS = 120.0  # seconds on the clock that imports have, which do not count
+LONGEST = 6000  # characters that are kept of an error
+DEAD = 1.0  # seconds after which one is asked whether it still lives
 
 
 class EntrantError(Exception):
-    """The entrant did what it must not do, or died."""
+    """The entrant did what it must not do, or died. What is said is short, and can be written."""
+
+    def __init__(self, said: str) -> None:
+        text = said.encode("utf-8", errors="backslashreplace").decode()
+        long = len(text) > LONGEST
+        super().__init__(f"{text[: LONGEST // 2]} [...] {text[-LONGEST // 2 :]}" if long else text)
 
 
 class TooSlow(EntrantError):
@@ -76,52 +85,78 @@ class Guest:
     def call(self, do: str, **arguments: Any) -> tuple[Any, float]:
         """What the entrant answers, and the seconds that it took for that."""
         allowed = min(self.left, self.step_seconds)
-        limit = f"{allowed:.0f} s (limit of a {'step' if allowed == self.step_seconds else 'run'})"
-        try:
-            assert self._process.stdin is not None
-            self._process.stdin.write(json.dumps({"do": do, **arguments}).encode() + b"\n")
-            self._process.stdin.flush()
-        except (BrokenPipeError, OSError):
-            raise EntrantError(f"it died before {do}: {self._last_words()}") from None
-        try:
-            line = self._answers.get(timeout=SHARED * allowed)
-        except queue.Empty:
+        limit = f"{allowed:g} s (limit of a {'step' if allowed == self.step_seconds else 'run'})"
+        end = time.monotonic() + SHARED * allowed + (IMPORTS if do == "enter" else 0.0)
+        self._send(json.dumps({"do": do, **arguments}).encode() + b"\n", do, end)
+        line = self._answer(do, end)
+        if line is None:
             self._end()
-            raise TooSlow(
-                f"too slow: {do} had not ended after {SHARED:g} times {limit} on the clock"
-            ) from None
+            raise TooSlow(f"too slow: {do} had not ended after {SHARED:g} times {limit} by a clock")
         if not line:
-            raise EntrantError(f"it died in {do}: {self._last_words()}")
-        answer = json.loads(line)
-        if "error" in answer:
-            raise EntrantError(f"{do} failed: {answer['error']}")
-        seconds = float(answer["seconds"])
+            raise EntrantError(self._died(do))
+        try:
+            answer = json.loads(line)
+            error, seconds = answer.get("error"), float(answer.get("seconds", 0.0))
+        except (ValueError, AttributeError, TypeError):
+            self._end()
+            raise EntrantError(
+                f"it, or its interpreter, wrote where only answers are expected: {line[:200]!r}"
+            ) from None
+        if error is not None:
+            raise EntrantError(f"{do} failed: {error}")
         if seconds > allowed:
             self._end()
-            raise TooSlow(f"too slow: {do} took {seconds:.0f} s of the processor, not {limit}")
+            raise TooSlow(f"too slow: {do} took {seconds:.3g} s of the processor, not {limit}")
         self.left -= seconds
-        return answer["result"], seconds
+        return answer.get("result"), seconds
+
+    def _send(self, request: bytes, do: str, end: float) -> None:
+        """Write a request; one that does not read it is given up at the end of its time."""
+        stream = self._process.stdin
+        assert stream is not None
+
+        def write() -> None:
+            try:
+                stream.write(request)
+                stream.flush()
+            except (OSError, ValueError):  # no answer will come, which says it
+                return
+
+        writer = threading.Thread(target=write, daemon=True)
+        writer.start()
+        writer.join(max(0.0, end - time.monotonic()))
+
+    def _answer(self, do: str, end: float) -> bytes | None:
+        """A line, an empty one if it died, None if its time is over."""
+        while (left := end - time.monotonic()) > 0:
+            try:
+                return self._answers.get(timeout=min(DEAD, left))
+            except queue.Empty:
+                # what it started may hold its end of the pipe open
+                if self._process.poll() is not None and self._answers.empty():
+                    return b""
+        return None
 
     def _listen(self, stream: IO[bytes]) -> None:
         for line in stream:
             self._answers.put(line)
         self._answers.put(b"")
 
-    def _last_words(self) -> str:
+    def _died(self, do: str) -> str:
         try:
-            code = self._process.wait(timeout=5)
+            code: int | str = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:  # it has closed its end and goes on
-            self._end()
-            code = self._process.wait()
+            code = "none"
+        self._end()
         self._printed.seek(0, os.SEEK_END)
         self._printed.seek(max(0, self._printed.tell() - TAIL))
         said = self._printed.read().decode(errors="replace").strip()
-        return f"exit code {code}; it had printed: {said or 'nothing'}"
+        return f"it had printed: {said or 'nothing'}\nit died in {do}, exit code {code}"
 
     def _end(self) -> None:
-        if self._process.poll() is None:
-            try:
-                os.killpg(self._process.pid, 9)
-            except (OSError, AttributeError):  # it has just ended, or there are no groups here
-                self._process.kill()
+        """End it and what it started, also where it has ended itself."""
+        try:
+            os.killpg(self._process.pid, 9)
+        except (OSError, AttributeError):  # nobody is left, or there are no groups here
+            self._process.kill()
         self._process.wait()

@@ -3,7 +3,8 @@
     PYTHON host.py ENTRANT.py
 
 A process of its own, by the interpreter that the entrant asks for, which has NumPy and need not
-have anything of ours. What the entrant prints goes to the error output, so it disturbs nothing.
+have anything of ours. What the entrant prints goes to the error output, and its input is empty, so
+that it disturbs nothing.
 """
 
 from __future__ import annotations
@@ -24,14 +25,17 @@ SHOWN = ("numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "matter-gol
 
 def main(path: str) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    requests = os.fdopen(os.dup(0), encoding="utf-8")
     os.dup2(2, 1)  # whatever is printed from now on
-    # modules beside this file are none of the entrant's, those beside its own are
-    sys.path[:] = [str(Path(path).resolve().parent), *_without(sys.path, HERE)]
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    # Modules beside this file are none of the entrant's, those beside its own are; they come last,
+    # or a file optuna.py would hide the package from all others.
+    sys.path[:] = [*_without(sys.path, HERE), str(Path(path).resolve().parent)]
     entrant: Any = None
-    for line in sys.stdin:
+    start = 0.0  # of what is counted: since the last answer, so work between calls counts, too
+    for line in requests:
         request = json.loads(line)
         try:
-            start = processor_seconds()
             if request["do"] == "enter":
                 made = _load(Path(path), "entrant").Entrant
                 task = _load(HERE / "task.py", "arena_task").Task(**request["task"])
@@ -41,11 +45,13 @@ def main(path: str) -> None:
             elif request["do"] == "ask":
                 result = entrant.ask()
             elif request["do"] == "tell":
-                result = entrant.tell(request["params"], request["values"])
+                entrant.tell(request["params"], request["values"])
+                result = None
             else:
                 result = entrant.recommend()
-            seconds = processor_seconds() - start
-            answer = json.dumps({"result": result, "seconds": seconds}, default=_plain)
+            now = processor_seconds()
+            answer = json.dumps({"result": result, "seconds": now - start}, default=_plain)
+            start = now
         except Exception:
             answer = json.dumps({"error": traceback.format_exc()[-4000:]})
         answers.write(answer + "\n")

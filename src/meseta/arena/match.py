@@ -10,7 +10,7 @@ import torch
 
 from meseta.arena.allowed import allowed
 from meseta.arena.common_rule import common_rule
-from meseta.arena.entrants import interpreter, read_entrant
+from meseta.arena.entrants import code_of, interpreter, read_entrant
 from meseta.arena.guest import EntrantError, Guest
 from meseta.arena.posed import posed
 from meseta.arena.record import PARTS, RULES, ArenaRecord, Entry, checkpoints
@@ -44,8 +44,11 @@ class Rules:
 
     def _steps(self, trace: "Trace") -> None:
         job, problem = trace.job, trace.problem
-        entrant = read_entrant(self.folder / f"{job.entrant}.py")
         file = self.folder.absolute() / f"{job.entrant}.py"
+        try:
+            entrant, trace.code = read_entrant(file), code_of(file)
+        except (ValueError, OSError) as error:  # somebody has changed it since the start
+            raise EntrantError(str(error)) from error
         python = interpreter(self.folder, entrant)
         with Guest(python, file, self.run_seconds, self.step_seconds) as guest:
             task = posed(problem, job.seed, job.evaluations)
@@ -74,6 +77,7 @@ class Trace:
     seconds: dict[str, list[float]] = field(default_factory=lambda: {part: [] for part in PARTS})
     messages: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
+    code: str = ""
 
     def __post_init__(self) -> None:
         self.space = Space(self.problem.space)
@@ -126,6 +130,7 @@ class Trace:
             messages=tuple(self.messages),
             error=error,
             versions=self.versions,
+            code=self.code,
         )
 
     def _regrets(self, designs: list[dict[str, Any]]) -> np.ndarray:

@@ -7,12 +7,13 @@ from pathlib import Path
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord, Entry
-from meseta.arena.standings import OURS, Loss, cells, greatest, losses, too_few
+from meseta.arena.standings import OURS, Loss, cells, defeats, problems_met
 from meseta.arena.tables import board_tables, cost_table, entrant_lines, failure_lines
 from meseta.bench.campaign import Progress
 from meseta.bench.markdown import markdown, own_page, scientific
 from meseta.bench.statistics import fewest_pairs
 from meseta.problems import names as problem_names
+from meseta.whole_file import write_whole
 
 PAGE, REASONS, ENTER = "README.md", "reasons.md", "enter.md"
 HEAD = "# The arena"  # by which a page is known for one
@@ -25,10 +26,11 @@ FIGURES = {
 RULES = """\
 Entrants are files with `ask`, `tell` and `recommend`: {enter}. All of them start
 from the same experiments, by problem and seed, have the same number of evaluations and the same
-noise of the observations, and one thread. The regret is exact: the distance of the robust value of
-the recommended design to the best there is, and the largest there can be where a design does not
-keep the constraints. Each run has two regrets: by the entrant's own recommendation, and by one
-common rule, what our model recommends by the same data. Seconds are those of the processor that the
+noise of the observations, and one thread. The regret is exact, to the digits that the list of
+problems gives: the distance of the robust value of the recommended design to the best there is, and
+the largest there can be where a design does not keep the constraints. Each run has two regrets: by
+the entrant's own recommendation, and by one common rule, what our model recommends by the same
+data. Seconds are those of the processor that the
 entrant used, its own recommendations included. A run that fails or takes too long counts: it keeps
 its last recommendation."""
 
@@ -36,13 +38,18 @@ its last recommendation."""
 def write_page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> Path:
     """Write the page from the records, figures and reasons of the folder; returns its path."""
     path = check_page(folder)
-    path.write_text("\n".join(page(folder, plan, now)) + "\n", encoding="utf-8")
+    write_whole(path, "\n".join(page(folder, plan, now)) + "\n")
     return path
 
 
 def check_page(folder: Path) -> Path:
     """The path of the page of a folder; refused where something else is there."""
     return own_page(folder / PAGE, HEAD, "page of the arena")
+
+
+def check_page_of(folder: Path, records: Sequence[ArenaRecord]) -> None:
+    """Refuse what the page would refuse, before anything is drawn."""
+    check_reasons(folder, defeats(records)[0][:FURTHEST])
 
 
 def page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> list[str]:
@@ -128,33 +135,37 @@ def check_reasons(folder: Path, furthest: Sequence[Loss]) -> dict[str, str]:
 
 
 def _losses(folder: Path, records: Sequence[ArenaRecord]) -> list[str]:
-    problems = {record.job.problem for record in records if record.job.entrant == OURS}
-    if not problems:
+    if not any(record.job.entrant == OURS for record in records):
         return [f"`{OURS}` has not played yet."]
-    every, few = losses(records), too_few(records)
-    found = greatest([loss for loss in every if loss.first not in few])
+    met = problems_met(records)
+    if not met:
+        return [f"`{OURS}` has not met another entrant yet."]
+    found, luck = defeats(records)
     reasons = check_reasons(folder, found[:FURTHEST])
-    lines = [f"On none of {len(problems)} problems does another end lower than `{OURS}`."]
+    lines = [f"On none of {len(met)} problems does another end lower than `{OURS}`."]
     if found:
         lines = [
-            f"On {len(found)} of {len(problems)} problems another entrant ends with a lower "
-            f"regret than `{OURS}`, our default method, in the median over runs with the same "
-            "seeds, each by its own recommendation:",
+            f"On {len(found)} of {len(met)} problems another entrant ends with a lower regret than "
+            f"`{OURS}`, our default method, in most of the runs with the same seeds, each by its "
+            "own recommendation:",
             "",
             *markdown(
-                ["problem", "first", "times as low", "lower in", "shown", "our regret", "theirs"],
+                [
+                    *("problem", "first", "times as low", "lower in", "shown"),
+                    *("our median", "their median"),
+                ],
                 list(map(_row, found)),
             ),
             "",
-            "Shown: whether a Wilcoxon test on pairs, corrected for all pairs of a rival and a "
-            "problem (Holm), finds the difference.",
+            "Times as low: the median over pairs of runs. Shown: whether a Wilcoxon test on pairs, "
+            "corrected for all pairs of a rival and a problem (Holm), finds the difference.",
         ]
-    luck = [
+    few = [
         f"{loss.first} on `{loss.problem}` ({_lower(loss)}, {loss.times:.2g} times as low)"
-        for loss in greatest([loss for loss in every if loss.first in few])
+        for loss in luck
     ]
-    if luck:
-        lines += ["", f"Of those with few runs, these end lower: {', '.join(luck)}."]
+    if few:
+        lines += ["", f"Of those with few runs, these end lower: {', '.join(few)}."]
     if found and not reasons:
         return [*lines, "", "The reasons are not written yet."]
     for loss in found[:FURTHEST]:

@@ -1,16 +1,17 @@
 """The plan of an arena: who plays on which problems, and how often."""
 
 import json
-import os
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from meseta.arena.entrants import BOARDS, Entrant
+from meseta.arena.entrants import BOARDS, Entrant, code_of
 from meseta.arena.record import ArenaRecord, Entry
+from meseta.bench.records import read_runs
 from meseta.boundary import unknown
 from meseta.problems import get
 from meseta.problems import names as problem_names
+from meseta.whole_file import write_whole
 
 
 @dataclass(frozen=True)
@@ -81,9 +82,16 @@ def make_plan(
 def keep_plan(folder: Path, plan: ArenaPlan) -> ArenaPlan:
     """Add a plan to that of a folder; what was planned before stays so."""
     path = folder / "plans" / f"{plan.name}.json"
+    different = [each.stem for each in _paths(folder) if each != path]
+    if different:
+        raise ValueError(
+            f"{folder} has runs with another number of evaluations ({', '.join(different)}), which "
+            "cannot be compared with these; name another folder by --output"
+        )
     if path.exists():
         before = _read(path)
-        now = {entrant.name: entrant for entrant in plan.entrants}
+        known = {entrant.name: entrant for entrant in before.entrants}
+        now = {e.name: _going_on(known.get(e.name), e) for e in plan.entrants}
         others = [entrant for entrant in before.entrants if entrant.name not in now]
         plan = replace(
             plan,
@@ -94,15 +102,44 @@ def keep_plan(folder: Path, plan: ArenaPlan) -> ArenaPlan:
             runs=max(before.runs, plan.runs),
         )
     path.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = path.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(asdict(plan), indent=1) + "\n", encoding="utf-8")
-    os.replace(unfinished, path)
+    write_whole(path, json.dumps(asdict(plan), indent=1) + "\n")
     return plan
+
+
+def _going_on(before: Entrant | None, now: Entrant) -> Entrant:
+    """An entrant that has played stays in, whatever this machine lacks; so do its boards."""
+    if before is None:
+        return now
+    boards = tuple(each for each in BOARDS if each in before.boards or each in now.boards)
+    return replace(now, boards=boards, why_not=now.why_not if before.why_not else "")
+
+
+def changed_since(folder: Path, plan: ArenaPlan, entrants: Path) -> list[str]:
+    """A line for each entrant of which some runs were played by another text of its file."""
+    lines = []
+    for entrant in plan.entrants:
+        now = code_of(entrants / f"{entrant.name}.py")
+        before = [
+            record.code
+            for problem in plan.problems
+            for record in read_runs(folder, problem, entrant.name, plan.read).values()
+        ]
+        other = sum(code not in ("", now) for code in before)
+        if other:
+            lines.append(
+                f"{entrant.name} has changed since {other} of its runs, which are not repeated; to "
+                f"play them anew, delete runs/*/{entrant.name}.jsonl* in {folder}"
+            )
+    return lines
+
+
+def _paths(folder: Path) -> list[Path]:
+    return sorted((folder / "plans").glob("arena*.json"))
 
 
 def kept_plan(folder: Path) -> ArenaPlan:
     """The plan of a folder."""
-    paths = sorted((folder / "plans").glob("arena*.json"))
+    paths = _paths(folder)
     if not paths:
         raise ValueError(
             f"{folder} has no runs of the arena; start with `meseta arena run`, or name another "
@@ -117,8 +154,18 @@ def kept_plan(folder: Path) -> ArenaPlan:
 
 
 def _read(path: Path) -> ArenaPlan:
-    values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    entrants = tuple(
-        Entrant(**{**each, "boards": tuple(each["boards"])}) for each in values["entrants"]
-    )
-    return ArenaPlan(tuple(values["problems"]), entrants, values["runs"], values["evaluations"])
+    try:
+        values: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        entrants = tuple(
+            Entrant(**{**each, "boards": tuple(each["boards"])}) for each in values["entrants"]
+        )
+        plan = ArenaPlan(tuple(values["problems"]), entrants, values["runs"], values["evaluations"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(
+            f"{path} is no plan of an arena ({error!r}); put back a copy, or delete it: the same "
+            "`meseta arena run` makes it anew, and keeps the runs"
+        ) from error
+    gone = [name for name in plan.problems if name not in problem_names()]
+    if gone:
+        raise ValueError(f"{path} has problems that this version does not: {', '.join(gone)}")
+    return plan

@@ -47,6 +47,7 @@ class ArenaRecord:
     messages: tuple[str, ...] = ()  # where the common rule failed
     error: str | None = None
     versions: dict[str, str] = field(default_factory=dict)
+    code: str = ""  # of the file that played; empty: not known
 
     @property
     def regret(self) -> Float64[np.ndarray, " m"]:
@@ -107,8 +108,9 @@ class ArenaRecord:
     def from_json(cls, line: dict[str, Any]) -> "ArenaRecord":
         job = Entry(**{each.name: line[each.name] for each in fields(Entry)})
         known: dict[str, Any] = {
-            each.name: line[each.name] for each in fields(cls) if each.name != "job"
+            each.name: line[each.name] for each in fields(cls) if each.name not in ("job", "code")
         }
+        known["code"] = line.get("code", "")  # records of before have none
         known |= {name: np.asarray(line[name], dtype=np.float64) for name in RULES}
         seconds = {part: np.asarray(v, dtype=np.float64) for part, v in line["seconds"].items()}
         tuples = {name: tuple(line[name]) for name in ("checkpoints", "messages")}

@@ -9,7 +9,8 @@ import numpy as np
 from jaxtyping import Float64
 
 from meseta.arena.record import ArenaRecord, Entry, Rule
-from meseta.bench.statistics import Comparison, Curve, Rank, compare, groups, mean_ranks
+from meseta.bench.statistics import Comparison, Curve, Rank, compare, groups, mean_ranks_of_many
+from meseta.problems import get
 
 OURS = "meseta-rkg"  # our default method: whose defeats the page names first
 
@@ -61,8 +62,8 @@ def counted(records: Sequence[ArenaRecord], rule: Rule) -> list[Counted]:
 
 def ranks(records: Sequence[ArenaRecord], rule: Rule, without: Collection[str]) -> list[Rank]:
     """Mean ranks over problems and seeds that all of them have played, best first."""
-    return mean_ranks(
-        [each for each in counted(records, rule) if each.job.entrant not in without], of_many=True
+    return mean_ranks_of_many(
+        [each for each in counted(records, rule) if each.job.entrant not in without]
     )
 
 
@@ -134,6 +135,34 @@ def losses(records: Sequence[ArenaRecord], ours: str = OURS) -> list[Loss]:
             )
             found.append(Loss(comparison, mine, theirs))
     return sorted(found, key=lambda loss: -loss.times)
+
+
+def defeats(records: Sequence[ArenaRecord]) -> tuple[list[Loss], list[Loss]]:
+    """The greatest loss of each problem: to those with many runs, and to those with few.
+
+    Of few runs the lowest regret may be luck.
+    """
+    few = {
+        (name, problem)
+        for of_board in by_board(records).values()
+        for problem in {record.job.problem for record in of_board}
+        for name in too_few(of_board)
+    }
+    every = losses(records)
+    many = [loss for loss in every if (loss.first, loss.problem) not in few]
+    return greatest(many), greatest([loss for loss in every if loss not in many])
+
+
+def by_board(records: Sequence[ArenaRecord]) -> dict[str, list[ArenaRecord]]:
+    found: dict[str, list[ArenaRecord]] = {}
+    for record in records:
+        found.setdefault(get(record.job.problem).board, []).append(record)
+    return found
+
+
+def problems_met(records: Sequence[ArenaRecord], ours: str = OURS) -> set[str]:
+    """The problems on which ours and another have played with the same seed."""
+    return {comparison.problem for comparison in compare(counted(records, "own"), ours)}
 
 
 def greatest(found: Sequence[Loss]) -> list[Loss]:

@@ -7,7 +7,7 @@ from statistics import median
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord
-from meseta.arena.standings import Cell, absent_somewhere, cells, ranks, too_few
+from meseta.arena.standings import Cell, absent_somewhere, by_board, cells, ranks, too_few
 from meseta.bench.markdown import markdown, scientific
 from meseta.bench.pace import spoken
 from meseta.bench.statistics import Rank
@@ -19,9 +19,9 @@ def board_tables(
 ) -> list[str]:
     """Each board: ranks, its pictures, and then every problem."""
     lines: list[str] = []
+    of_boards = by_board(records)
     for board in BOARDS:
-        names = plan.on(board).problems
-        mine = [record for record in records if record.job.problem in names]
+        names, mine = plan.on(board).problems, of_boards.get(board, [])
         if not mine:
             continue
         lines += [f"## Board: {board}", "", *rank_tables(mine), "", *pictures.get(board, [])]
@@ -74,9 +74,10 @@ def rank_table(records: Sequence[ArenaRecord], without: Collection[str]) -> list
     return [
         *markdown(["entrant", "rank, own", "rank, common rule", "s / step", "failed"], rows),
         "",
-        f"Mean rank by final regret, 1 is the lowest, with the 95 % interval by bootstrap over "
-        f"problems and runs; over {one.cells} pairs of problem and seed that all of them have "
-        "played.",
+        "Mean rank by final regret, 1 is the lowest, all problems counting the same; over "
+        f"{one.cells} pairs of problem and seed that all of them have played. In brackets the 95 % "
+        "interval of such problems (Student's t); none where all ranks are the same, or where "
+        "there is one problem.",
     ]
 
 
@@ -143,6 +144,8 @@ def _about(name: str, found: Sequence[Cell]) -> list[str]:
 
 
 def _rank(rank: Rank) -> str:
+    if not rank.low < rank.high:
+        return f"{rank.mean:.2f}"
     return f"{rank.mean:.2f} ({rank.low:.2f} to {rank.high:.2f})"
 
 

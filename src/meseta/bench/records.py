@@ -177,8 +177,15 @@ def read_runs(
 ) -> dict[Any, R]:
     """The record of every run of a method on a problem; a complete one counts before a failed."""
     runs: dict[Any, R] = {}
-    for line in read_lines(path_of(folder, problem, label)):
-        record = read(line)
+    path = path_of(folder, problem, label)
+    for line in read_lines(path):
+        try:
+            record = read(line)
+        except (KeyError, TypeError) as error:
+            raise ValueError(
+                f"a line of {path} is no record of a run ({error!r}); delete it: the run will be "
+                "repeated"
+            ) from error
         known = runs.get(record.job)
         if known is None or known.state == "failed":
             runs[record.job] = record

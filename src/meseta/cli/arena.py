@@ -19,6 +19,7 @@ arena = typer.Typer(
 
 Output = Annotated[Path, typer.Option(help="Folder of records, figures and the page.")]
 From = Annotated[Path, typer.Option("--entrants-from", help="Folder of the entrants' files.")]
+LONGEST = 1e7  # seconds, four months
 FOLDER, ENTRANTS = Path("arena-results"), Path("benchmarks/arena")
 
 
@@ -82,10 +83,14 @@ def run(
     """
     with wrong_use():
         from meseta.arena.entrants import chosen_entrants
-        from meseta.arena.plan import keep_plan, make_plan
+        from meseta.arena.plan import changed_since, keep_plan, make_plan
 
         if dask and within_seconds is not None:
             raise ValueError("a Dask cluster is given all runs at once: leave --within-seconds out")
+        step_seconds = run_seconds if step_seconds is None else step_seconds
+        for option, seconds in (("run", run_seconds), ("step", step_seconds)):
+            if not 0 < seconds < LONGEST:
+                raise ValueError(f"--{option}-seconds must be above 0 and finite, got {seconds:g}")
         plan = make_plan(
             chosen_entrants(entrants_from, split(entrants)),
             problems=split(problems),
@@ -99,11 +104,15 @@ def run(
     with failures(), termination_as_interrupt():
         from meseta.arena.match import Rules
         from meseta.arena.record import lost
+        from meseta.bench.records import Writing
         from meseta.bench.watch import plan_lines, watched_campaign
         from meseta.bench.workers import cluster, processes
 
-        keep_plan(output, plan)
-        rules = Rules(entrants_from.absolute(), run_seconds, step_seconds or run_seconds)
+        with Writing(output):  # who may not write changes nothing
+            keep_plan(output, plan)
+        for line in changed_since(output, plan, entrants_from):
+            typer.echo(line)
+        rules = Rules(entrants_from.absolute(), run_seconds, step_seconds)
         team = cluster(dask, rules.play, lost) if dask else processes(workers, rules.play)
         watched_campaign(
             output, plan, team, retry_failed=retry_failed, within_seconds=within_seconds
@@ -135,7 +144,7 @@ def page(
 ) -> None:
     """Pack the records, draw the figures and write the page, from the records alone."""
     with failures():
-        from meseta.arena.page import check_page, write_page
+        from meseta.arena.page import check_page, check_page_of, write_page
         from meseta.arena.plan import kept_plan
         from meseta.bench.campaign import progress
         from meseta.bench.compression import pack
@@ -144,6 +153,7 @@ def page(
         plan = kept_plan(output)
         pack(output)
         now = progress(output, plan)
+        check_page_of(output, now.ended)
         if not no_figures:
             _draw(output, plan, now.ended)
         typer.echo(write_page(output, plan, now))

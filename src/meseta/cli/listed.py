@@ -2,5 +2,8 @@
 
 
 def split(values: list[str] | None) -> tuple[str, ...]:
-    """The parts of repeated and of comma-separated options."""
-    return tuple(part.strip() for value in values or () for part in value.split(",") if part)
+    """The parts of repeated and of comma-separated options; an empty one is refused."""
+    parts = tuple(part.strip() for value in values or () for part in value.split(","))
+    if not all(parts):
+        raise ValueError(f"an empty name in {', '.join(map(repr, values or ()))}")
+    return parts
