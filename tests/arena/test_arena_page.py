@@ -239,7 +239,12 @@ def test_those_with_few_runs_are_ranked_apart():
     lines = rank_tables(records)
     assert "With slow, which has fewer runs:" in lines
     assert "over 2 pairs" in lines[-1]
-    elsewhere = [made_up(name, 0, 1.0, "rkhs") for name in ("meseta-rkg", "other")]
+    elsewhere = [
+        made_up(name, 0, 1.0, problem)
+        for problem in ("rkhs", "hartmann3")
+        for name in ("meseta-rkg", "other")
+    ]
+    assert rank_tables(records + elsewhere[:2])[-1].count("over 2 pairs of a problem, of 1,") == 1
     assert rank_tables(records + elsewhere)[-1] == "Too few runs to be ranked: slow."
 
 

@@ -73,12 +73,11 @@ def too_few(records: Sequence[ArenaRecord]) -> list[str]:
     return sorted(name for name, count in runs.items() if count < max(runs.values()) / 2)
 
 
-def absent_somewhere(records: Sequence[ArenaRecord]) -> list[str]:
-    """Entrants that have not played on every problem: with them, some would not count at all."""
+def seldom_seen(records: Sequence[ArenaRecord]) -> list[str]:
+    """Entrants on fewer than half of the problems: with them, the others would not count."""
     problems = {record.job.problem for record in records}
-    played = {(record.job.entrant, record.job.problem) for record in records}
-    names = {entrant for entrant, _ in played}
-    return sorted(name for name in names if any((name, each) not in played for each in problems))
+    played = Counter(entrant for entrant, _ in {(r.job.entrant, r.job.problem) for r in records})
+    return sorted(name for name, count in played.items() if count < len(problems) / 2)
 
 
 def cells(records: Sequence[ArenaRecord]) -> dict[str, list[Cell]]:

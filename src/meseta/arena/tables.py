@@ -7,7 +7,7 @@ from statistics import median
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord
-from meseta.arena.standings import Cell, absent_somewhere, by_board, cells, ranks, too_few
+from meseta.arena.standings import Cell, by_board, cells, ranks, seldom_seen, too_few
 from meseta.bench.markdown import markdown, scientific
 from meseta.bench.pace import spoken
 from meseta.bench.statistics import Rank
@@ -34,15 +34,15 @@ def board_tables(
 
 
 def rank_tables(records: Sequence[ArenaRecord]) -> list[str]:
-    """Those with many runs among themselves, and then all that have played everywhere."""
-    few, absent = too_few(records), absent_somewhere(records)
+    """Those with many runs among themselves, and then all that have played on most problems."""
+    few, seldom = too_few(records), seldom_seen(records)
     lines = rank_table(records, few)
-    late = [name for name in few if name not in absent]
+    late = [name for name in few if name not in seldom]
     if late:
         has = "has" if len(late) == 1 else "have"
         lines += ["", f"With {', '.join(late)}, which {has} fewer runs:", ""]
-        lines += rank_table(records, absent)
-    never = [name for name in few if name in absent]
+        lines += rank_table(records, seldom)
+    never = [name for name in few if name in seldom]
     if never:
         lines += ["", f"Too few runs to be ranked: {', '.join(never)}."]
     return lines
@@ -75,7 +75,8 @@ def rank_table(records: Sequence[ArenaRecord], without: Collection[str]) -> list
         *markdown(["entrant", "rank, own", "rank, common rule", "s / step", "failed"], rows),
         "",
         "Mean rank by final regret, 1 is the lowest, all problems counting the same; over "
-        f"{one.cells} pairs of problem and seed that all of them have played. In brackets the 95 % "
+        f"{one.cells} pairs of a problem, of {one.problems}, and a seed that all of them have "
+        "played. In brackets the 95 % "
         "interval of such problems (Student's t); none where all ranks are the same, or where "
         "there is one problem.",
     ]

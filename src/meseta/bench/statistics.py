@@ -65,6 +65,7 @@ class Rank(NamedTuple):
     low: float
     high: float
     cells: int  # pairs of problem and seed in which every method has finished
+    problems: int
 
 
 def groups(records: Sequence[E]) -> dict[str, dict[str, list[E]]]:
@@ -159,9 +160,8 @@ def mean_ranks(records: Sequence[Ended], seed: int = 0, draws: int = DRAWS) -> l
     for table in tables:
         chosen = random.integers(len(table), size=(draws, len(table)))
         sums += table[chosen].sum(1)
-    cells = sum(map(len, tables))
-    low, high = np.quantile(sums / cells, [0.025, 0.975], axis=0)
-    return _ranked(methods, np.concatenate(tables).mean(0), low, high, cells)
+    low, high = np.quantile(sums / sum(map(len, tables)), [0.025, 0.975], axis=0)
+    return _ranked(methods, tables, np.concatenate(tables).mean(0), low, high)
 
 
 def mean_ranks_of_many(records: Sequence[Ended]) -> list[Rank]:
@@ -180,7 +180,7 @@ def mean_ranks_of_many(records: Sequence[Ended]) -> list[Rank]:
     if k > 1:
         half = student_t.ppf(1 - LEVEL / 2, k - 1) * means.std(0, ddof=1) / np.sqrt(k)
     low, high = np.clip([mean - half, mean + half], 1, len(methods))
-    return _ranked(methods, mean, low, high, sum(map(len, tables)))
+    return _ranked(methods, tables, mean, low, high)
 
 
 def _rank_tables(
@@ -194,13 +194,14 @@ def _rank_tables(
 
 def _ranked(
     methods: list[str],
+    tables: list[Float64[np.ndarray, "seeds methods"]],
     mean: Float64[np.ndarray, " m"],
     low: Float64[np.ndarray, " m"],
     high: Float64[np.ndarray, " m"],
-    cells: int,
 ) -> list[Rank]:
+    over = (sum(map(len, tables)), len(tables))
     rows = zip(methods, mean.tolist(), low.tolist(), high.tolist(), strict=True)
-    return sorted((Rank(*row, cells) for row in rows), key=lambda rank: rank.mean)
+    return sorted((Rank(*row, *over) for row in rows), key=lambda rank: rank.mean)
 
 
 def _compared(
