@@ -87,8 +87,8 @@ class Guest:
         allowed = min(self.left, self.step_seconds)
         limit = f"{allowed:g} s (limit of a {'step' if allowed == self.step_seconds else 'run'})"
         end = time.monotonic() + SHARED * allowed + (IMPORTS if do == "enter" else 0.0)
-        self._send(json.dumps({"do": do, **arguments}).encode() + b"\n", do, end)
-        line = self._answer(do, end)
+        self._send(json.dumps({"do": do, **arguments}).encode() + b"\n", end)
+        line = self._answer(end)
         if line is None:
             self._end()
             raise TooSlow(f"too slow: {do} had not ended after {SHARED:g} times {limit} by a clock")
@@ -110,7 +110,7 @@ class Guest:
         self.left -= seconds
         return answer.get("result"), seconds
 
-    def _send(self, request: bytes, do: str, end: float) -> None:
+    def _send(self, request: bytes, end: float) -> None:
         """Write a request; one that does not read it is given up at the end of its time."""
         stream = self._process.stdin
         assert stream is not None
@@ -126,7 +126,7 @@ class Guest:
         writer.start()
         writer.join(max(0.0, end - time.monotonic()))
 
-    def _answer(self, do: str, end: float) -> bytes | None:
+    def _answer(self, end: float) -> bytes | None:
         """A line, an empty one if it died, None if its time is over."""
         while (left := end - time.monotonic()) > 0:
             try:
