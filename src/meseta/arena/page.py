@@ -30,9 +30,8 @@ noise of the observations, and one thread. The regret is exact, to the digits th
 problems gives: the distance of the robust value of the recommended design to the best there is, and
 the largest there can be where a design does not keep the constraints. Each run has two regrets: by
 the entrant's own recommendation, and by one common rule, what our model recommends by the same
-data. Seconds are those of the processor that the
-entrant used, its own recommendations included. A run that fails or takes too long counts: it keeps
-its last recommendation."""
+data. Seconds are those of the processor that the entrant used, its own recommendations included. A
+run that fails or takes too long counts: it keeps its last recommendation."""
 
 
 def write_page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> Path:
@@ -146,8 +145,8 @@ def _losses(folder: Path, records: Sequence[ArenaRecord]) -> list[str]:
     if found:
         lines = [
             f"On {len(found)} of {len(met)} problems another entrant ends with a lower regret than "
-            f"`{OURS}`, our default method, in most of the runs with the same seeds, each by its "
-            "own recommendation:",
+            f"`{OURS}`, our default method, in the median over pairs of runs with the same seed, "
+            "each by its own recommendation:",
             "",
             *markdown(
                 [
