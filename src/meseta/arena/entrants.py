@@ -39,7 +39,7 @@ def interpreter(folder: Path, entrant: Entrant) -> str:
 
 def all_entrants(folder: Path) -> dict[str, Entrant]:
     """The entrants of a folder by name; files whose names begin with _ are what they share."""
-    return {path.stem: read_entrant(path) for path in _files(folder).values()}
+    return chosen_entrants(folder, ())
 
 
 def _files(folder: Path) -> dict[str, Path]:
@@ -107,10 +107,10 @@ def _said(path: Path, entrant: ast.ClassDef) -> dict[str, Any]:
     """The attributes of the class."""
     said: dict[str, Any] = {}
     for node in entrant.body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        name = targets[0].id if isinstance(targets[0], ast.Name) else ""
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
             continue
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        name = target.id if isinstance(target, ast.Name) else ""
         if name in ("title", "settings", "boards", "python", "why_not"):
             try:
                 said[name] = ast.literal_eval(node.value)

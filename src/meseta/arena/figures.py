@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord
-from meseta.arena.standings import curves, timed_curves
+from meseta.arena.standings import by_board, curves, timed_curves
 from meseta.bench.figures import draw_curves, save
 from meseta.bench.statistics import Curve
 from meseta.bench.style import RC, styles_of
@@ -22,9 +22,9 @@ def draw_figures(folder: Path, plan: ArenaPlan, records: Sequence[ArenaRecord]) 
     """The figures of every board as SVG; the same records give the same files."""
     paths = []
     with matplotlib.rc_context({**RC, "svg.hashsalt": "meseta", "svg.fonttype": "none"}):
+        of_boards = by_board(records)
         for board in BOARDS:
-            names = plan.on(board).problems
-            mine = [record for record in records if record.job.problem in names]
+            mine = of_boards.get(board, [])
             if mine:
                 over = {
                     "evaluations": curves(mine, "own"),
