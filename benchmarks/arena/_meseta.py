@@ -10,6 +10,7 @@ warnings.simplefilter("ignore")
 
 class MesetaEntrant:
     method = "rkg"
+    by_common_rule = True  # what Optimizer.recommend says
 
     def __init__(self, task):
         # the laws of a task are plain data for everybody; ours are those that they were made from

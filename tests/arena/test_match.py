@@ -9,6 +9,7 @@ import pytest
 
 from fake_entrants import entrant
 from meseta.arena import guest, match
+from meseta.arena.common_rule import common_rule
 from meseta.arena.match import Rules, initial_design
 from meseta.arena.record import ArenaRecord, Entry, checkpoints
 from meseta.bench import one_run
@@ -44,6 +45,37 @@ def test_a_run_has_both_regrets_at_every_checkpoint(tmp_path):
     again = ArenaRecord.from_json(record.to_json())
     assert again.job == record.job
     assert again.regrets("own") == pytest.approx(record.own, rel=1e-8)
+
+
+def test_one_that_recommends_by_the_common_rule_is_checked_at_the_end(tmp_path, monkeypatch):
+    asked = []
+
+    def rule(problem, x, values, seed):
+        asked.append(len(x))
+        return x[0]
+
+    monkeypatch.setattr(match, "common_rule", rule)
+    first = "def tell(self, params, values): self.first = getattr(self, 'first', params)\n"
+    first += "def recommend(self): return self.first"
+    entrant(tmp_path, method=first, by_common_rule=True)
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert asked == [5]
+    assert record.recommended["own"] == record.recommended["common"] == [record.x[0]] * 3
+    entrant(tmp_path, by_common_rule=True)
+    record = play(tmp_path)
+    assert record.state == "failed"
+    assert "leave by_common_rule out" in record.error
+    assert record.regrets("common")[-1] == record.common[-1] != record.own[-1]
+
+
+def test_our_entrants_recommend_by_the_common_rule(monkeypatch):
+    """With the real rule: in a process of their own, and told one by one."""
+    monkeypatch.setattr(match, "common_rule", common_rule)
+    ours = Path(__file__).parents[2] / "benchmarks" / "arena"
+    record = play(ours, Entry("borehole", "sobol", 0, get("borehole").num_initial))
+    assert record.state == "complete", record.error
+    assert record.recommended["own"] == record.recommended["common"]
 
 
 def test_all_entrants_start_from_the_same_experiments_as_in_bench(tmp_path):

@@ -41,7 +41,9 @@ def main(path: str) -> None:
                 task = _load(HERE / "task.py", "arena_task").Task(**request["task"])
                 _seed(request["task"]["seed"])
                 start = processor_seconds()  # imports are not the entrant's time
-                entrant, result = made(task), _versions()
+                entrant = made(task)
+                by_rule = getattr(entrant, "by_common_rule", False) is True
+                result = {"versions": _versions(), "by_common_rule": by_rule}
             elif request["do"] == "ask":
                 result = entrant.ask()
             elif request["do"] == "tell":

@@ -52,7 +52,8 @@ class Rules:
         python = interpreter(self.folder, entrant)
         with Guest(python, file, self.run_seconds, self.step_seconds) as guest:
             task = posed(problem, job.seed, job.evaluations)
-            trace.versions = trace.called(guest, "enter", task=task)
+            entered = trace.called(guest, "enter", task=task)
+            trace.versions, trace.by_common_rule = entered["versions"], entered["by_common_rule"]
             for params in initial_design(problem, job.seed):
                 trace.evaluate(guest, params)
             trace.recommendations(guest)
@@ -78,6 +79,7 @@ class Trace:
     messages: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
     code: str = ""
+    by_common_rule: bool = False  # the entrant says that this is how it recommends
 
     def __post_init__(self) -> None:
         self.space = Space(self.problem.space)
@@ -97,11 +99,25 @@ class Trace:
         self.called(guest, "tell", params=params, values=told)
 
     def recommendations(self, guest: Guest) -> None:
-        """Both recommendations by what was told so far."""
-        names = self.problem.names
-        self.recommended["common"].append(self._by_common_rule())
+        """Both recommendations by what was told so far.
+
+        One that recommends by the common rule is taken at its word, and checked at the end: both
+        cost as much as the experiments.
+        """
+        last = len(self.x) == self.job.evaluations
+        common = None if self.by_common_rule and not last else self._by_common_rule()
+        if common is not None:
+            self.recommended["common"].append(common)
         answer = self.called(guest, "recommend")
-        self.recommended["own"].append(allowed(self.space, names, answer, "recommend"))
+        own = allowed(self.space, self.problem.names, answer, "recommend")
+        self.recommended["own"].append(own)
+        if common is None:
+            self.recommended["common"].append(own)
+        elif self.by_common_rule and own != common:
+            raise EntrantError(
+                f"it says by_common_rule, but recommends {own}, where the common rule recommends "
+                f"{common}; leave by_common_rule out"
+            )
 
     def _by_common_rule(self) -> dict[str, Any]:
         with warnings.catch_warnings():
