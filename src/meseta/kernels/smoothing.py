@@ -65,7 +65,7 @@ def smooth(
     return SmoothedKernel(
         kernel=kernel,
         law=law,
-        whole=_unmoved(kernel) if parts else tuple(factors),
+        whole=_unmoved(kernel),
         factors=tuple(factors),
         parts=tuple(parts),
         bias=bias if bias.any() else None,
