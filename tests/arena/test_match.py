@@ -156,6 +156,20 @@ def test_the_reason_of_a_death_is_not_what_it_printed(tmp_path):
     assert "all fine" in record.error
 
 
+def test_only_the_end_of_what_it_printed_is_kept(tmp_path):
+    """It may print more than a disk has room for, and through a program that it has started."""
+    loud = """def ask(self):
+  import os, sys
+  for _ in range(20): sys.stderr.write("loud " * 200_000)
+  os.system("echo at last")
+  os._exit(3)"""
+    entrant(tmp_path, method=loud)
+    record = play(tmp_path)
+    assert record.reason == "it died in ask, exit code 3"
+    assert "loud at last" in record.error
+    assert guest.TAIL <= len(record.error) < guest.TAIL + 100
+
+
 def test_an_interpreter_that_talks_fails_its_own_run_only(tmp_path):
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\necho Loading environment\nexec {sys.executable} "$@"\n')

@@ -4,7 +4,6 @@ import json
 import os
 import queue
 import subprocess
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -47,22 +46,25 @@ class Guest:
     """
 
     def __init__(self, python: str, file: Path, run_seconds: float, step_seconds: float) -> None:
-        self._printed = tempfile.TemporaryFile()  # noqa: SIM115
+        self._printed = b""  # the end of it
         self.left, self.step_seconds = run_seconds, step_seconds
         try:
             self._process = subprocess.Popen(
                 [python, str(HOST), str(file)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=self._printed,
+                stderr=subprocess.PIPE,
                 env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,  # so that what it starts ends with it
             )
         except OSError as error:
-            self._printed.close()
             raise EntrantError(f"its interpreter {python} does not start: {error}") from error
         self._answers: queue.Queue[bytes] = queue.Queue()
         threading.Thread(target=self._listen, args=(self._process.stdout,), daemon=True).start()
+        self._printing = threading.Thread(
+            target=self._keep_end, args=(self._process.stderr,), daemon=True
+        )
+        self._printing.start()
 
     def __enter__(self) -> "Guest":
         return self
@@ -74,13 +76,13 @@ class Guest:
         traceback: TracebackType | None,
     ) -> None:
         self._end()
-        for stream in (self._process.stdin, self._process.stdout):
+        self._printing.join(DEAD)
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 try:
                     stream.close()
                 except OSError:  # what was still to be written has no reader
                     continue
-        self._printed.close()
 
     def call(self, do: str, **arguments: Any) -> tuple[Any, float]:
         """What the entrant answers, and the seconds that it took for that."""
@@ -142,15 +144,22 @@ class Guest:
             self._answers.put(line)
         self._answers.put(b"")
 
+    def _keep_end(self, stream: IO[bytes]) -> None:
+        """It may print without end."""
+        try:
+            while printed := os.read(stream.fileno(), 65536):
+                self._printed = (self._printed + printed)[-TAIL:]
+        except (OSError, ValueError):  # closed meanwhile
+            return
+
     def _died(self, do: str) -> str:
         try:
             code: int | str = self._process.wait(timeout=5)
         except subprocess.TimeoutExpired:  # it has closed its end and goes on
             code = "none"
         self._end()
-        self._printed.seek(0, os.SEEK_END)
-        self._printed.seek(max(0, self._printed.tell() - TAIL))
-        said = self._printed.read().decode(errors="replace").strip()
+        self._printing.join(DEAD)
+        said = self._printed.decode(errors="replace").strip()
         return f"it had printed: {said or 'nothing'}\nit died in {do}, exit code {code}"
 
     def _end(self) -> None:
