@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 # One thread per process: the tensors are small, and threads would only fight over two cores.
 export OMP_NUM_THREADS ?= 1
+# Tests start hundreds of processes: each would compile the package anew where a machine forbids to keep that.
+export PYTHONDONTWRITEBYTECODE =
 
 # Once more with every annotated shape and type checked at run time, which triples the time: tests that
 # go through all layers, and are quick.
@@ -66,9 +68,9 @@ package: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "meseta needs Python 3.11 or newer; set PYTHON=python3.x")'
 	$(PYTHON) -m venv .venv
-# compiled by all cores, which pip does not do
+# compiled by all cores, which pip does not do, but for tests of others
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
-	-$(BIN)/python -m compileall -qq -j 0 $$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')
+	-$(BIN)/python -m compileall -qq -j 0 -x '/tests?/' $$($(BIN)/python -c 'import site; print(site.getsitepackages()[0])')
 	touch $@
 
 .venv-optuna4/installed: pyproject.toml constraints.txt
