@@ -456,6 +456,7 @@ import signal, sys
 from meseta.study.workers.objective import load
 from meseta.study.toml.keys import CommandObjective
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has others ignore
 try:
     load(CommandObjective(command=["./simulate"]), ".")({})
 except KeyboardInterrupt:
