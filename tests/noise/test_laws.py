@@ -14,6 +14,7 @@ from scipy import stats
 from torch.testing import assert_close
 
 from declared_laws import untested
+from examples import some
 from meseta.noise import (
     Discrete,
     Empirical,
@@ -392,7 +393,7 @@ def test_scaled_law_is_the_law_of_the_scaled_noise(law, scale):
     assert_close(scaled.atoms, ((scale * values)[order], weights[order]))
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-100, 1e100, 1e150])
+@pytest.mark.parametrize("scale", some([1e-200, 1e-100, 1e100, 1e150], 3))
 @every(LAWS)
 def test_units_may_be_of_any_size(law, scale):
     """Down to where the variance is 0 in floating point: then the noise is still."""

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from examples import some
 from meseta import Environment, Float, Normal, Optimizer, Trial, maximize
 from meseta.optimizer.deviations import deviations
 from meseta.space.named_noise import read_noise
@@ -78,7 +79,7 @@ def test_a_run_counts_what_f_says_was_executed():
     assert (row["std"], row["ratio"], row["ratio_low"], row["ratio_high"]) == (0, 0, 0, 0)
 
 
-@pytest.mark.parametrize("pairs", [2, 10])
+@pytest.mark.parametrize("pairs", some([2, 10], 2))
 def test_the_interval_of_the_ratio_holds_the_truth(pairs):
     """In 95 % of the studies; by brute force."""
     random = np.random.default_rng(pairs)

@@ -13,6 +13,7 @@ from scipy.stats import qmc
 
 import meseta
 import problem_page
+from examples import some
 from meseta.measures import CVaR, Mean, OnTarget, Quantile, Yield
 from meseta.noise import Environment
 from meseta.problems import (
@@ -132,7 +133,7 @@ def test_no_design_nearby_is_better_than_the_optimum(name):
         assert p.sign * (p.g(found)[0] - p.g_star) <= 1e-9 * p.worst_regret
 
 
-@every
+@pytest.mark.parametrize("name", some(names(), 2))
 def test_a_search_of_the_whole_box_finds_nothing_better(name):
     """By differential evolution, which knows nothing of the optimum; whole numbers included."""
     p = get(name)

@@ -30,7 +30,7 @@ def exactly(subject, ground, row, factors):
     return subject.sign * float(moments.m_g), float(moments.v_g.sqrt()), float(moments.v_f.sqrt())
 
 
-@pytest.mark.parametrize("name", some(play_cases.ALL, 2))
+@pytest.mark.parametrize("name", some(play_cases.ALL, 4))
 def test_figures_are_those_of_the_model(name):
     subject, ground = made(name)
     rng = random.Random(name)
@@ -51,7 +51,7 @@ def test_figures_are_those_of_the_model(name):
         assert len(found.values) == len(found.weights) == 1024
 
 
-@pytest.mark.parametrize("name", some(play_cases.ALL, 2))
+@pytest.mark.parametrize("name", some(play_cases.ALL, 4))
 def test_the_start_is_the_robust_optimum_of_the_first_tab(name):
     subject, ground = made(name)
     row = row_of(ground, [knob.robust for knob in ground.knobs])

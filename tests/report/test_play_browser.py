@@ -53,7 +53,7 @@ def bare(browser):
     page.close()
 
 
-@pytest.mark.parametrize("name", some(play_cases.ALL, 2))
+@pytest.mark.parametrize("name", some(play_cases.ALL, 4))
 def test_the_page_computes_what_python_does(bare, name):
     subject, ground = made(name)
     rng = random.Random(f"browser {name}")
