@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from fake_entrants import entrant
 from meseta.arena import match
-from meseta.arena.entrants import Entrant, all_entrants
+from meseta.arena.entrants import Entrant, all_entrants, code_of
 from meseta.arena.match import Rules
 from meseta.arena.page import PAGE, check_reasons, page, read_reasons
 from meseta.arena.plan import ArenaPlan, keep_plan, kept_plan, make_plan
@@ -191,6 +191,23 @@ def test_a_changed_file_is_said_to_have_changed(tmp_path, entrants):
     assert "has changed" not in run("run", *words)
     entrant(entrants, "best", method=LOW)
     assert "best has changed since 1 of its runs, which are not repeated" in run("run", *words)
+
+
+def test_a_mark_is_that_of_the_file_and_of_all_that_it_shares(tmp_path):
+    file = tmp_path / "one.py"
+    file.write_text("import _a\nimport _missing\nimport math\n")
+    alone = code_of(file)
+    (tmp_path / "_b.py").write_text("from _a import one\n")
+    (tmp_path / "_other.py").write_text("")
+    assert code_of(file) == alone
+    (tmp_path / "_a.py").write_text("from _b import two\n")
+    both = code_of(file)
+    (tmp_path / "_other.py").write_text("1")
+    assert code_of(file) == both != alone
+    (tmp_path / "_b.py").write_text("two = 2\n")
+    assert code_of(file) not in (alone, both)
+    file.write_text("it is no Python")
+    assert code_of(file) not in (alone, both)
 
 
 def test_damaged_files_are_named(tmp_path, entrants):

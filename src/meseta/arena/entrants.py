@@ -61,8 +61,21 @@ def chosen_entrants(folder: Path, names: tuple[str, ...]) -> dict[str, Entrant]:
 
 
 def code_of(path: Path) -> str:
-    """A short mark of what stands in a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    """A short mark of what stands in a file, and in the shared ones that it imports."""
+    files = [path]
+    for each in files:  # it grows meanwhile
+        shared = [path.parent / f"{name}.py" for name in _imported(each) if name[:1] == "_"]
+        files += [file for file in dict.fromkeys(shared) if file not in files and file.is_file()]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+def _imported(path: Path) -> list[str]:
+    try:
+        nodes = list(ast.walk(ast.parse(path.read_bytes())))
+    except (SyntaxError, ValueError):  # what cannot be run imports nothing
+        return []
+    names = [each.name for node in nodes if isinstance(node, ast.Import) for each in node.names]
+    return names + [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom)]
 
 
 def read_entrant(path: Path) -> Entrant:
