@@ -1,4 +1,4 @@
-"""Experiments that the noise perturbs unseen: the two problems of AIRBO [Huang et al. 2024].
+"""Experiments that the noise perturbs unseen: the two problems of AIRBO [Yang et al. 2023].
 
 Every value is f(x + xi) with an xi that nobody saw. Three ways to go about it, with the same number
 of evaluations: to say so (executed="unseen"), to take the values for exact ones of f(x), and to

@@ -8,7 +8,10 @@ from scipy.special import roots_jacobi
 from meseta.noise import Empirical, from_scipy
 from meseta.problems.problem import Problem
 
-SOURCE = "Huang et al. 2024, Efficient Robust Bayesian Optimization for Arbitrary Uncertain Inputs"
+SOURCE = (
+    "Yang, Lyu, Lyu and Chen 2023, Efficient Robust Bayesian Optimization for Arbitrary Uncertain "
+    "Inputs, NeurIPS 36"
+)
 # xi = WIDTH b, b ~ Beta(SHAPE)
 WIDTH, SHAPE = 0.1, (0.4, 0.2)
 NODES = 64

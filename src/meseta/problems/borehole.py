@@ -33,7 +33,8 @@ def borehole() -> Problem:
         num_initial=12,
         source="Harper and Gupta 1983; Surjanovic and Bingham, Virtual Library",
         differs="the yield between 60 and 80; radius with noise, upper head and conductivity "
-        "are an environment, radius of influence and transmissivities are fixed",
+        "are an environment, the head by a Normal law; radius of influence and transmissivities "
+        "are fixed",
         environment={
             "upper_head": Normal(HEAD[1], mean=HEAD[0]),
             "conductivity": Uniform(CONDUCTIVITY[1], mean=CONDUCTIVITY[0]),

@@ -26,8 +26,9 @@ def cliff() -> Problem:
         g_worst=4.6938931944225077e-08,
         budget=40,
         num_initial=5,
-        source="Branke 1998, Creating robust solutions by means of evolutionary algorithms, PPSN",
-        differs="after its broken function; two parameters, Normal noise of two widths",
+        source="Paenke, Branke and Jin 2006, IEEE Trans. Evol. Comput. 10",
+        differs="its broken function as public code has it; two parameters, Normal noise of two "
+        "widths",
         certificate="closed form; 24 local searches from 4096 designs",
     )
 

@@ -39,7 +39,8 @@ def disc_brake() -> Problem:
         num_initial=12,
         source="Osyczka and Kundu 1995, Struct. Optim. 10; Ray and Liew 2002, Eng. Optim. 34",
         differs="mass is minimised, the stopping time has a limit; the limits of pressure, "
-        "temperature and torque are left out; tolerances are added",
+        "temperature and torque are left out, that of the length is in the range of the surfaces; "
+        "tolerances are added",
         kinds={"surfaces": Int(2, 11)},
         outcomes={"time": time, "width": width},
         constraints={

@@ -36,7 +36,7 @@ def piston() -> Problem:
         num_initial=12,
         source="Kenett and Zacks 1998; Surjanovic and Bingham, Virtual Library",
         differs="mean squared distance from 0.5 s; tolerances are added, pressure and both "
-        "temperatures are an environment, the spring is fixed",
+        "temperatures are an environment, the ambient one by a Normal law, the spring is fixed",
         environment={
             "pressure": Uniform(PRESSURE[1], mean=PRESSURE[0]),
             "ambient": Normal(AMBIENT[1], mean=AMBIENT[0]),

@@ -36,7 +36,7 @@ def polynomial() -> Problem:
         num_initial=5,
         source="Bertsimas et al. 2010, Oper. Res. 58; also Bogunovic et al. 2018, NeurIPS",
         g_worst=-2.572352198574449,
-        differs="standardised, and clipped a little beyond the box",
+        differs="a smaller box; standardised, and clipped to the box of the source",
         certificate="g in closed form; optimum by 12 local searches from 2048 designs",
     )
 
