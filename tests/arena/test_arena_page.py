@@ -225,10 +225,11 @@ def test_damaged_files_are_named(tmp_path, entrants):
         assert plan.name in "".join(result.output.split("\n"))
 
 
-def made_up(entrant, seed, regret, problem="gmm", state="complete"):
+def made_up(entrant, seed, regret, problem="gmm", state="complete", common=None):
     none = lost(Entry(problem, entrant, seed, 20), "made up").to_json()
     found = [] if regret is None else [regret, regret]
-    return ArenaRecord.from_json({**none, "state": state, "own": found, "common": found})
+    by_rule = {"own": found, "common": found if common is None else [common, common]}
+    return ArenaRecord.from_json({**none, **by_rule, "state": state})
 
 
 def plan_of_names(*names):
@@ -281,6 +282,26 @@ def test_one_that_plays_on_one_board_has_all_the_runs_it_can_have():
     records += [made_up("risky", s, 1e-5, risk) for s in range(6)]
     (loss,), luck = defeats(records)
     assert (loss.problem, loss.first, luck) == (risk, "risky", [])
+
+
+def test_defeats_by_the_common_rule_are_named_where_own_ones_do_not_show_them(tmp_path):
+    """Another whose own recommendations are poor, and whose experiments are good."""
+    records = [made_up("meseta-rkg", s, 1e-3, p) for s in range(6) for p in ("gmm", "rkhs")]
+    records += [made_up("other", s, 1e-2, common=5e-4) for s in range(6)]
+    records += [made_up("other", s, 1e-4, "rkhs") for s in range(6)]
+    found, luck = defeats(records, "common")
+    assert ([(loss.problem, loss.first) for loss in found], luck) == ([("gmm", "other")], [])
+    plan = replace(plan_of_names("meseta-rkg", "other"), problems=("gmm", "rkhs"))
+    text = "\n".join(page(tmp_path, plan, Progress(records, [], [])))
+    assert "lower, too: other on `gmm` (6 of 6 runs, 2 times as low)." in text
+
+
+def test_six_runs_against_twenty_are_no_luck():
+    records = [made_up("meseta-rkg", s, 1e-3) for s in range(20)]
+    records += [made_up("slow", s, 1e-4) for s in range(6)]
+    records += [made_up("slower", s, 1e-6) for s in range(5)]
+    (loss,), (luck,) = defeats(records)
+    assert (loss.first, luck.first) == ("slow", "slower")
 
 
 def test_without_another_nothing_is_said_about_others(tmp_path):

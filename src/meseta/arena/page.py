@@ -156,20 +156,28 @@ def _losses(folder: Path, records: Sequence[ArenaRecord]) -> list[str]:
                 list(map(_row, found)),
             ),
             "",
-            "Times as low: the median over pairs of runs. Shown: whether a Wilcoxon test on pairs, "
+            "Times as low: the median over pairs of runs; the medians of either's runs, on the "
+            "right, can differ the other way. Shown: whether a Wilcoxon test on pairs, "
             "corrected for all pairs of a rival and a problem (Holm), finds the difference.",
         ]
-    few = [
-        f"{loss.first} on `{loss.problem}` ({_lower(loss)}, {loss.times:.2g} times as low)"
-        for loss in luck
-    ]
-    if few:
-        lines += ["", f"Of those with few runs, these end lower: {', '.join(few)}."]
+    lines += _listed("Of those with few runs, these end lower", luck)
+    lines += _listed(
+        "By the common rule, our recommendation after their experiments, these end lower, too",
+        defeats(records, "common")[0],
+    )
     if found and not reasons:
         return [*lines, "", "The reasons are not written yet."]
     for loss in found[:FURTHEST]:
         lines += ["", f"**{loss.problem}.** {reasons[loss.problem]}"]
     return lines
+
+
+def _listed(what: str, found: Sequence[Loss]) -> list[str]:
+    each = [
+        f"{loss.first} on `{loss.problem}` ({_lower(loss)}, {loss.times:.2g} times as low)"
+        for loss in found
+    ]
+    return ["", f"{what}: {', '.join(each)}."] if each else []
 
 
 def _row(loss: Loss) -> list[str]:

@@ -9,7 +9,15 @@ import numpy as np
 from jaxtyping import Float64
 
 from meseta.arena.record import ArenaRecord, Entry, Rule
-from meseta.bench.statistics import Comparison, Curve, Rank, compare, groups, mean_ranks_of_many
+from meseta.bench.statistics import (
+    Comparison,
+    Curve,
+    Rank,
+    compare,
+    fewest_pairs,
+    groups,
+    mean_ranks_of_many,
+)
 from meseta.problems import get
 
 OURS = "meseta-rkg"  # our default method: whose defeats the page names first
@@ -113,18 +121,17 @@ def _quartiles(runs: list[ArenaRecord], rule: Rule) -> tuple[float, float, float
     return low, middle, high
 
 
-def losses(records: Sequence[ArenaRecord], ours: str = OURS) -> list[Loss]:
+def losses(records: Sequence[ArenaRecord], rule: Rule = "own", ours: str = OURS) -> list[Loss]:
     """The problems on which ours does not end lowest, the greatest distance first.
 
     By runs with the same seeds. One for each problem and rival, so a problem may come twice.
     """
-    by_own = counted(records, "own")
+    runs = counted(records, rule)
     regrets = {
-        (each.job.problem, each.job.entrant, each.job.seed): float(each.regret[-1])
-        for each in by_own
+        (each.job.problem, each.job.entrant, each.job.seed): float(each.regret[-1]) for each in runs
     }
     found = []
-    for comparison in compare(by_own, ours):
+    for comparison in compare(runs, ours):
         if comparison.ratio < 1:
             problem, rival = comparison.problem, comparison.method
             shared = [s for p, e, s in regrets if (p, e) == (problem, rival)]
@@ -136,19 +143,19 @@ def losses(records: Sequence[ArenaRecord], ours: str = OURS) -> list[Loss]:
     return sorted(found, key=lambda loss: -loss.times)
 
 
-def defeats(records: Sequence[ArenaRecord]) -> tuple[list[Loss], list[Loss]]:
-    """The greatest loss of each problem: to those with many runs, and to those with few.
+def defeats(records: Sequence[ArenaRecord], rule: Rule = "own") -> tuple[list[Loss], list[Loss]]:
+    """The greatest loss of each problem: over many pairs of runs, and over few.
 
-    Of few runs the lowest regret may be luck.
+    Of few the lowest regret may be luck: fewer than any difference needs, unless ours has no more.
+    By the common rule only what own recommendations do not show: that somebody's experiments tell
+    our model more than ours do.
     """
-    few = {
-        (name, problem)
-        for of_board in by_board(records).values()
-        for problem in {record.job.problem for record in of_board}
-        for name in too_few(of_board)
-    }
-    every = losses(records)
-    many = [loss for loss in every if (loss.first, loss.problem) not in few]
+    every = losses(records, rule)
+    if rule == "common":
+        known = {(loss.problem, loss.first) for loss in losses(records)}
+        every = [loss for loss in every if (loss.problem, loss.first) not in known]
+    played = Counter(record.job.problem for record in records if record.job.entrant == OURS)
+    many = [loss for loss in every if loss.by.pairs >= min(fewest_pairs(), played[loss.problem])]
     return greatest(many), greatest([loss for loss in every if loss not in many])
 
 
