@@ -1,8 +1,20 @@
 """What several entrants share that know nothing of the noise."""
 
 
+def is_usual(task, params):
+    """Whether an experiment had the environment as it is on average.
+
+    The first ones have any, and say little of a design to those who take the environment as given.
+    """
+    return all(params[name] == value for name, value in task.typical().items())
+
+
 def best_told(task, told):
-    """The best experiment so far; among those within the limits, if there are any."""
+    """The best experiment so far; among those within the limits, if there are any.
+
+    In the usual environment, once there is such a one: the best of others may be a lucky state.
+    """
+    told = [each for each in told if is_usual(task, each[0])] or told
     within = [each for each in told if violation(task, each[1]) <= 0]
     if within:
         params = max(within, key=lambda each: merit(task, each[1]))[0]

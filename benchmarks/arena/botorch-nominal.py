@@ -10,7 +10,8 @@ class Entrant(BoTorchEntrant):
     title = "BoTorch nominal qLogNEI"
     settings = (
         "SingleTaskGP and qLogNEI with their defaults, outcome constraints where there are limits, "
-        "optimize_acqf with 10 restarts and 256 raw samples; recommends its best experiment"
+        "optimize_acqf with 10 restarts and 256 raw samples; recommends its best experiment in "
+        "the usual environment"
     )
     boards = ("mean", "risk", "constraints")
 

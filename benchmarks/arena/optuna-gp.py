@@ -10,7 +10,8 @@ class Entrant(OptunaEntrant):
     title = "Optuna GPSampler"
     settings = (
         "GPSampler(seed, deterministic_objective=False), its defaults (log EI, Matérn 5/2); "
-        "constraints_func where there are limits; recommends its best trial"
+        "constraints_func where there are limits; recommends its best trial; environments as they "
+        "are on average"
     )
     boards = ("mean", "risk", "constraints")
 

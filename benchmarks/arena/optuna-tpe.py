@@ -8,7 +8,7 @@ class Entrant(OptunaEntrant):
     title = "Optuna TPESampler"
     settings = (
         "TPESampler(seed, multivariate=True), otherwise its defaults; constraints_func where "
-        "there are limits; recommends its best trial"
+        "there are limits; recommends its best trial; environments as they are on average"
     )
     boards = ("mean", "risk", "constraints")
 
