@@ -279,7 +279,7 @@ class Perturbations:
         self.drawn = {name: torch.as_tensor(xi).double() for name, xi in drawn.items()}
 
     def __call__(self, X):
-        copies = self.entrant.copies
+        copies = len(next(iter(self.drawn.values())))
         moved = []
         for i, (each, (low, high)) in enumerate(
             zip(self.entrant.columns, self.entrant.ends, strict=True)

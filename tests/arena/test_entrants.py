@@ -41,6 +41,8 @@ def test_the_example_of_the_documentation_plays(tmp_path):
         (GOOD.replace('"none"', '" "'), "needs a text 'settings'"),
         (GOOD.replace('"risk"', '"best"'), "needs 'boards'"),
         (GOOD.replace('"Fake"', "str(1)"), "must be a plain value"),
+        (GOOD.replace('"Fake"', "{[1]}"), "must be a plain value"),
+        (GOOD.replace('"Fake"', "-" * 100_000 + "1"), "no Python file"),
         (GOOD + "    python = 3\n", "must be the path of an interpreter"),
         (GOOD.replace('"risk"', '["risk"]'), "needs 'boards'"),
         ("\0", "no Python file"),
@@ -57,6 +59,12 @@ def test_other_ways_to_write_the_same(tmp_path):
     (tmp_path / "fake.py").write_text("\ufeff" + text, encoding="utf-8")
     assert read_entrant(tmp_path / "fake.py").title == "Fake"
     assert read_entrant(tmp_path / "fake.py").why_not == ""
+
+
+def test_a_file_may_name_its_encoding(tmp_path):
+    text = "# -*- coding: latin-1 -*-" + GOOD.replace("Fake", "Größer")
+    (tmp_path / "fake.py").write_bytes(text.encode("latin-1"))
+    assert read_entrant(tmp_path / "fake.py").title == "Größer"
 
 
 def test_other_files_do_not_matter(tmp_path):

@@ -25,6 +25,19 @@ def _quick_rule(monkeypatch):
     monkeypatch.setattr(match, "common_rule", lambda problem, x, values, seed: x[0])
 
 
+def gone(pid):
+    """Whether a process has ended."""
+    for _ in range(100):
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except FileNotFoundError:
+            return True
+        if state == "Z":  # dead, and nobody has asked for it
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def play(folder, job=JOB, **limits):
     return Rules(folder, **limits).play(job)
 
@@ -207,16 +220,7 @@ def ask(self):
     started = time.monotonic()
     assert play(tmp_path).reason == "it died in ask, exit code 3"
     assert time.monotonic() - started < 40
-    pid = int((tmp_path / "pid").read_text())
-    for _ in range(100):
-        try:
-            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return
-        if state == "Z":  # dead, and nobody has asked for it
-            return
-        time.sleep(0.05)
-    pytest.fail("it still runs")
+    assert gone(int((tmp_path / "pid").read_text()))
 
 
 def test_an_interpreter_that_hangs_is_given_up(tmp_path, monkeypatch):
@@ -227,7 +231,7 @@ def test_an_interpreter_that_hangs_is_given_up(tmp_path, monkeypatch):
     python.chmod(0o755)
     entrant(tmp_path, python="python")
     record = play(tmp_path, Entry("hartmann6", "fake", 0, 12), run_seconds=0.2)
-    assert record.reason.startswith("too slow: enter had not ended after 5 times 0.2 s")
+    assert record.reason.startswith("too slow: enter had not ended after 1 s on the clock")
 
 
 def test_work_between_calls_counts(tmp_path, monkeypatch):
@@ -289,6 +293,107 @@ def recommend(self):
     assert record.state == "complete", record.error
     assert max(record.seconds["ask"]) < 0.25
     assert min(record.seconds["recommend"]) >= 0.3
+
+
+SERVER = """
+def served(self, seconds):
+    import subprocess, sys
+    if not hasattr(self, "server"):
+        code = (
+            "import sys, time\\n"
+            "for line in sys.stdin:\\n"
+            "    end = time.process_time() + float(line)\\n"
+            "    while time.process_time() < end: pass\\n"
+            "    print(flush=True)\\n"
+        )
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+        command = [sys.executable, "-I", "-c", code]
+        self.server = subprocess.Popen(command, **pipes, start_new_session=True)
+    self.server.stdin.write(f"{seconds}\\n")
+    self.server.stdin.flush()
+    self.server.stdout.readline()
+"""
+ONLY_LINUX = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="other systems do not tell who started a process"
+)
+
+
+@ONLY_LINUX
+def test_what_a_helper_process_computes_counts_and_is_limited(tmp_path):
+    """One that is never waited for, in a session of its own."""
+    method = SERVER + "def ask(self):\n    self.served(0.5)\n    return {'x': 0.5}"
+    entrant(tmp_path, method=method)
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert min(record.seconds["ask"]) >= 0.45  # clock ticks
+    assert max(record.seconds["ask"]) < 0.9
+    assert play(tmp_path, step_seconds=0.3).reason.startswith("too slow: ask took 0.")
+
+
+@ONLY_LINUX
+def test_a_script_that_starts_the_interpreter_is_no_helper(tmp_path):
+    """Its seconds would count twice."""
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\n{sys.executable} "$@"\n')
+    python.chmod(0o755)
+    busy = "import time; end = time.process_time() + 0.4\n  while time.process_time() < end: pass"
+    entrant(tmp_path, python="python", method=f"def ask(self):\n  {busy}\n  return {{'x': 0.5}}")
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert max(record.seconds["ask"]) < 0.7
+
+
+@ONLY_LINUX
+def test_what_is_in_a_session_of_its_own_ends_with_the_run(tmp_path):
+    method = SERVER + "def ask(self):\n    self.served(0.0)\n    open('PID', 'w').write("
+    method += "str(self.server.pid))\n    return {'x': 0.5}"
+    entrant(tmp_path, method=method.replace("PID", str(tmp_path / "pid")))
+    assert play(tmp_path).state == "complete"
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+def test_a_run_has_five_times_its_seconds_on_the_clock(tmp_path):
+    """However many calls share them."""
+    slow = "import time; time.sleep(0.3); self.told.append((0, params))"
+    entrant(tmp_path, method=f"def tell(self, params, values):\n  {slow}")
+    record = play(tmp_path, Entry("sin-linear", "fake", 0, 20), run_seconds=0.3)
+    assert record.state == "failed"
+    assert "on the clock" in record.reason
+    assert 3 <= len(record.x) <= 6
+
+
+def test_the_limit_of_a_run_is_said_as_it_was(tmp_path):
+    busy = "import time; end = time.process_time() + 0.5\n  while time.process_time() < end: pass"
+    entrant(tmp_path, method=f"def ask(self):\n  {busy}\n  return {{'x': 0.5}}")
+    record = play(tmp_path, run_seconds=0.8)
+    assert "(what was left of the 0.8 s of a run)" in record.reason
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '{"result": null, "seconds": NaN}',
+        '{"result": null, "seconds": -1e9}',
+        '{"result": null, "seconds": 1e999}',
+        "[" * 200_000,
+    ],
+)
+def test_an_answer_that_is_none_fails_its_own_run_only(tmp_path, answer):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\nread line\ncat {tmp_path}/answer\nread line\n")
+    python.chmod(0o755)
+    (tmp_path / "answer").write_text(answer + "\n")
+    entrant(tmp_path, python="python")
+    record = play(tmp_path)
+    assert record.state == "failed"
+    assert "wrote where only answers are expected" in record.reason
+
+
+@ONLY_LINUX
+def test_memory_has_a_limit(tmp_path):
+    entrant(tmp_path, method="def ask(self): return {'x': float(bytearray(2**31)[0])}")
+    assert play(tmp_path).state == "complete"
+    assert play(tmp_path, memory=2.0**30).reason == "MemoryError"
 
 
 def test_a_little_beyond_the_end_is_rounding(tmp_path):

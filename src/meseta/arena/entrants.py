@@ -61,12 +61,21 @@ def chosen_entrants(folder: Path, names: tuple[str, ...]) -> dict[str, Entrant]:
 
 
 def code_of(path: Path) -> str:
-    """A short mark of what stands in a file, and in the shared ones that it imports."""
+    """A short mark of what stands in a file, and in those beside it that it imports."""
     files = [path]
     for each in files:  # it grows meanwhile
-        shared = [path.parent / f"{name}.py" for name in _imported(each) if name[:1] == "_"]
-        files += [file for file in dict.fromkeys(shared) if file not in files and file.is_file()]
+        shared = [file for name in _imported(each) for file in _beside(path.parent, name)]
+        files += [file for file in dict.fromkeys(shared) if file not in files]
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
+
+
+def _beside(folder: Path, module: str) -> list[Path]:
+    """The file of a module, or all of a package, of the folder of entrants."""
+    top = module.partition(".")[0]
+    package = folder / top
+    if (package / "__init__.py").is_file():
+        return sorted(package.rglob("*.py"))
+    return [file for file in (folder / f"{top}.py",) if top and file.is_file()]
 
 
 def _imported(path: Path) -> list[str]:
@@ -81,8 +90,8 @@ def _imported(path: Path) -> list[str]:
 def read_entrant(path: Path) -> Entrant:
     """What a file says about its entrant; refused if that is not enough to play."""
     try:
-        tree = ast.parse(path.read_text(encoding="utf-8-sig"))
-    except (SyntaxError, ValueError) as error:  # a zero byte is a ValueError
+        tree = ast.parse(path.read_bytes())  # which follows the encoding that it names
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:  # or is too deep
         raise ValueError(f"{path} is no Python file: {error}") from error
     classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "Entrant"]
     if not classes:
@@ -127,7 +136,7 @@ def _said(path: Path, entrant: ast.ClassDef) -> dict[str, Any]:
         if name in ("title", "settings", "boards", "python", "why_not"):
             try:
                 said[name] = ast.literal_eval(node.value)
-            except ValueError:
+            except (ValueError, TypeError, MemoryError, RecursionError):
                 raise ValueError(
                     f"line {node.lineno} of {path}: {name!r} must be a plain value, since it "
                     "is read without running the file"

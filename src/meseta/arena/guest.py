@@ -1,8 +1,10 @@
 """An entrant at work in a process of its own, with time limits."""
 
 import json
+import math
 import os
 import queue
+import secrets
 import subprocess
 import threading
 import time
@@ -19,6 +21,8 @@ SHARED = 5.0
 TAIL = 2000  # bytes of what it printed that are kept with a failure
 IMPORTS = 120.0  # seconds on the clock that imports have, which do not count
 LONGEST = 6000  # characters that are kept of an error
+MEMORY = 12 * 2.0**30  # bytes
+MARK = "MESETA_ARENA_GUEST"  # in the environment of all that an entrant starts
 DEAD = 1.0  # seconds after which one is asked whether it still lives
 
 
@@ -41,20 +45,31 @@ class Guest:
     Args:
         python: The interpreter.
         file: The file of the entrant.
-        run_seconds: The time limit of all calls together, in seconds of the processor.
+        run_seconds: The time limit of all calls together, in seconds of the processor; five times
+            that on the clock.
         step_seconds: The time limit of each.
+        memory: The memory that each of its processes may take, in bytes.
     """
 
-    def __init__(self, python: str, file: Path, run_seconds: float, step_seconds: float) -> None:
+    def __init__(
+        self,
+        python: str,
+        file: Path,
+        run_seconds: float,
+        step_seconds: float,
+        memory: float = MEMORY,
+    ) -> None:
         self._printed = b""  # the end of it
-        self.left, self.step_seconds = run_seconds, step_seconds
+        self.run_seconds, self.step_seconds = run_seconds, step_seconds
+        self.left, self._clock = run_seconds, SHARED * run_seconds
+        self._mark, self._others = secrets.token_hex(16), 0.0
         try:
             self._process = subprocess.Popen(
-                [python, str(HOST), str(file)],
+                [python, str(HOST), str(file), str(int(memory))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1"},
+                env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1", MARK: self._mark},
                 start_new_session=True,  # so that what it starts ends with it
             )
         except OSError as error:
@@ -87,25 +102,43 @@ class Guest:
     def call(self, do: str, **arguments: Any) -> tuple[Any, float]:
         """What the entrant answers, and the seconds that it took for that."""
         allowed = min(self.left, self.step_seconds)
-        limit = f"{allowed:g} s (limit of a {'step' if allowed == self.step_seconds else 'run'})"
-        end = time.monotonic() + SHARED * allowed + (IMPORTS if do == "enter" else 0.0)
+        limit = f"{allowed:.3g} s"
+        if allowed == self.step_seconds:
+            limit += " (limit of a step)"
+        else:
+            limit += f" (what was left of the {self.run_seconds:g} s of a run)"
+        began = time.monotonic()
+        clock = min(SHARED * allowed, self._clock)
+        end = began + clock + (IMPORTS if do == "enter" else 0.0)
         self._send(json.dumps({"do": do, **arguments}).encode() + b"\n", end)
         line = self._answer(end)
         if line is None:
             self._end()
-            raise TooSlow(f"too slow: {do} had not ended after {SHARED:g} times {limit} by a clock")
+            raise TooSlow(
+                f"too slow: {do} had not ended after {clock:.3g} s on the clock, where a step, and "
+                f"a run, may take {SHARED:g} times what they may take of the processor"
+            )
         if not line:
             raise EntrantError(self._died(do))
         try:
             answer = json.loads(line)
             error, seconds = answer.get("error"), float(answer.get("seconds", 0.0))
-        except (ValueError, AttributeError, TypeError):
+            host = answer.get("process")  # not ours where a script starts the interpreter
+            if not (math.isfinite(seconds) and seconds >= 0):
+                raise ValueError(seconds)
+        except (ValueError, AttributeError, TypeError, OverflowError, RecursionError):
             self._end()
             raise EntrantError(
                 f"it, or its interpreter, wrote where only answers are expected: {line[:200]!r}"
             ) from None
         if error is not None:
             raise EntrantError(f"{do} failed: {error}")
+        if do != "enter":
+            self._clock -= time.monotonic() - began
+        # those of processes that it started and has not waited for; others are in its answer
+        others = sum(used for pid, used in family(self._mark).items() if pid != host)
+        seconds = max(0.0, seconds + others - self._others)
+        self._others = others
         if seconds > allowed:
             self._end()
             raise TooSlow(f"too slow: {do} took {seconds:.3g} s of the processor, not {limit}")
@@ -169,3 +202,26 @@ class Guest:
         except (OSError, AttributeError):  # nobody is left, or there are no groups here
             self._process.kill()
         self._process.wait()
+        for pid in family(self._mark):  # those in groups of their own
+            try:
+                os.kill(pid, 9)
+            except OSError:  # it has ended meanwhile
+                continue
+
+
+def family(mark: str) -> dict[int, float]:
+    """The processes that have a mark in their environment, and their seconds of the processor.
+
+    Known on Linux only; elsewhere there are none.
+    """
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() not in (folder / "environ").read_bytes():
+                continue
+            after_name = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended, or is somebody else's
+            continue
+        # utime, stime, and those of its own children that it has waited for
+        found[int(folder.name)] = sum(map(int, after_name[11:15])) / os.sysconf("SC_CLK_TCK")
+    return found

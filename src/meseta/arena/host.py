@@ -1,10 +1,11 @@
 """Runs an entrant: requests come in as lines of JSON, answers go out as such.
 
-    PYTHON host.py ENTRANT.py
+    PYTHON host.py ENTRANT.py BYTES
 
 A process of its own, by the interpreter that the entrant asks for, which has NumPy and need not
 have anything of ours. What the entrant prints goes to the error output, and its input is empty, so
-that it disturbs nothing.
+that it disturbs nothing. No process may take more memory than BYTES, where the system knows that
+limit.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ HERE = Path(__file__).resolve().parent
 SHOWN = ("numpy", "scipy", "torch", "botorch", "gpytorch", "optuna", "matter-golem", "meseta")
 
 
-def main(path: str) -> None:
+def main(path: str, memory: int) -> None:
+    _limit(memory)
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     requests = os.fdopen(os.dup(0), encoding="utf-8")
     os.dup2(2, 1)  # whatever is printed from now on
@@ -52,12 +54,23 @@ def main(path: str) -> None:
             else:
                 result = entrant.recommend()
             now = processor_seconds()
-            answer = json.dumps({"result": result, "seconds": now - start}, default=_plain)
+            told = {"result": result, "seconds": now - start, "process": os.getpid()}
+            answer = json.dumps(told, default=_plain)
             start = now
         except Exception:
             answer = json.dumps({"error": traceback.format_exc()[-4000:]})
         answers.write(answer + "\n")
         answers.flush()
+
+
+def _limit(memory: int) -> None:
+    try:
+        import resource
+    except ImportError:  # on Windows
+        return
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    if most == resource.RLIM_INFINITY or memory < most:
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, most))
 
 
 def processor_seconds() -> float:
@@ -121,4 +134,4 @@ def _plain(value: Any) -> Any:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], int(sys.argv[2]))

@@ -11,7 +11,7 @@ import torch
 from meseta.arena.allowed import allowed
 from meseta.arena.common_rule import common_rule
 from meseta.arena.entrants import code_of, interpreter, read_entrant
-from meseta.arena.guest import EntrantError, Guest
+from meseta.arena.guest import MEMORY, EntrantError, Guest
 from meseta.arena.posed import posed
 from meseta.arena.record import PARTS, RULES, ArenaRecord, Entry, checkpoints
 from meseta.bench.one_run import stream
@@ -24,11 +24,12 @@ RUN_SECONDS = 1200.0
 
 @dataclass(frozen=True)
 class Rules:
-    """Where the entrants are, and how long they may take."""
+    """Where the entrants are, and how much time and memory they may take."""
 
     folder: Path
     run_seconds: float = RUN_SECONDS
     step_seconds: float = RUN_SECONDS
+    memory: float = MEMORY  # bytes
 
     def play(self, job: Entry) -> ArenaRecord:
         """The run of a job; one that breaks off is recorded as failed, with what it had."""
@@ -50,7 +51,7 @@ class Rules:
         except (ValueError, OSError) as error:  # somebody has changed it since the start
             raise EntrantError(str(error)) from error
         python = interpreter(self.folder, entrant)
-        with Guest(python, file, self.run_seconds, self.step_seconds) as guest:
+        with Guest(python, file, self.run_seconds, self.step_seconds, self.memory) as guest:
             task = posed(problem, job.seed, job.evaluations)
             entered = trace.called(guest, "enter", task=task)
             trace.versions, trace.by_common_rule = entered["versions"], entered["by_common_rule"]

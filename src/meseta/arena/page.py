@@ -7,11 +7,11 @@ from pathlib import Path
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord, Entry
-from meseta.arena.standings import OURS, Loss, cells, defeats, problems_met
+from meseta.arena.standings import OURS, Loss, cells, counted, defeats, problems_met
 from meseta.arena.tables import board_tables, cost_table, entrant_lines, failure_lines
 from meseta.bench.campaign import Progress
 from meseta.bench.markdown import markdown, own_page, scientific
-from meseta.bench.statistics import fewest_pairs
+from meseta.bench.statistics import compare, fewest_pairs
 from meseta.problems import names as problem_names
 from meseta.whole_file import write_whole
 
@@ -75,7 +75,9 @@ def page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> li
 
 def _few(plan: ArenaPlan, records: Sequence[ArenaRecord]) -> str:
     """A warning where there are too few problems or runs to say anything."""
-    number, needed = len(plan.problems), fewest_pairs()
+    number = len(plan.problems)
+    comparisons = len(compare(counted(records, "own"), OURS))
+    needed = fewest_pairs(comparisons)
     words = ""
     if number < len(problem_names()):
         words += f" They are on {number} of {len(problem_names())} problems."
@@ -90,8 +92,9 @@ def _few(plan: ArenaPlan, records: Sequence[ArenaRecord]) -> str:
             short.append(f"{who} on the board {board}")
     if short:
         words += (
-            f" With fewer than {needed} runs on a problem no difference can be shown there, and "
-            f"none is claimed. So it is for {'; '.join(short)}."
+            f" The test on pairs is corrected for all {comparisons} comparisons, so that with "
+            f"fewer than {needed} runs it can show no difference on a problem, and none is claimed "
+            f"there: {'; '.join(short)}."
         )
     return words
 
@@ -150,15 +153,16 @@ def _losses(folder: Path, records: Sequence[ArenaRecord]) -> list[str]:
             "",
             *markdown(
                 [
-                    *("problem", "first", "times as low", "lower in", "shown"),
+                    *("problem", "rival", "times as low", "lower in", "shown"),
                     *("our median", "their median"),
                 ],
                 list(map(_row, found)),
             ),
             "",
-            "Times as low: the median over pairs of runs; the medians of either's runs, on the "
-            "right, can differ the other way. Shown: whether a Wilcoxon test on pairs, "
-            "corrected for all pairs of a rival and a problem (Holm), finds the difference.",
+            "Of several rivals on a problem the one whose difference is surest. Times as low: the "
+            "median over pairs of runs; the medians of either's runs, on the right, can differ the "
+            "other way. Shown: whether a Wilcoxon test on pairs, corrected for all pairs of a "
+            "rival and a problem (Holm), finds the difference.",
         ]
     lines += _listed("Of those with few runs, these end lower", luck)
     lines += _listed(
@@ -209,7 +213,7 @@ def _software(records: Sequence[ArenaRecord]) -> list[str]:
         (r.job.entrant, ", ".join(f"{k} {v}" for k, v in r.versions.items())) for r in records
     )
     return [
-        f"- {name}, {count} runs: {versions or 'unknown'}"
+        f"- {name}, {count} {'run' if count == 1 else 'runs'}: {versions or 'unknown'}"
         for (name, versions), count in sorted(counts.items())
     ]
 

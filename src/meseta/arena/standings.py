@@ -144,7 +144,7 @@ def losses(records: Sequence[ArenaRecord], rule: Rule = "own", ours: str = OURS)
 
 
 def defeats(records: Sequence[ArenaRecord], rule: Rule = "own") -> tuple[list[Loss], list[Loss]]:
-    """The greatest loss of each problem: over many pairs of runs, and over few.
+    """The surest loss of each problem: over many pairs of runs, and over few.
 
     Of few the lowest regret may be luck: fewer than any difference needs, unless ours has no more.
     By the common rule only what own recommendations do not show: that somebody's experiments tell
@@ -156,7 +156,7 @@ def defeats(records: Sequence[ArenaRecord], rule: Rule = "own") -> tuple[list[Lo
         every = [loss for loss in every if (loss.problem, loss.first) not in known]
     played = Counter(record.job.problem for record in records if record.job.entrant == OURS)
     many = [loss for loss in every if loss.by.pairs >= min(fewest_pairs(), played[loss.problem])]
-    return greatest(many), greatest([loss for loss in every if loss not in many])
+    return surest(many), surest([loss for loss in every if loss not in many])
 
 
 def by_board(records: Sequence[ArenaRecord]) -> dict[str, list[ArenaRecord]]:
@@ -171,12 +171,15 @@ def problems_met(records: Sequence[ArenaRecord], ours: str = OURS) -> set[str]:
     return {comparison.problem for comparison in compare(counted(records, "own"), ours)}
 
 
-def greatest(found: Sequence[Loss]) -> list[Loss]:
-    """For each problem the greatest of its losses, in their order."""
+def surest(found: Sequence[Loss]) -> list[Loss]:
+    """For each problem the loss that the test is surest of, the greatest distance first.
+
+    The greatest ratio may be that of a rival that was lucky in a few runs.
+    """
     first: dict[str, Loss] = {}
-    for loss in found:
+    for loss in sorted(found, key=lambda loss: (loss.by.p, -loss.times)):
         first.setdefault(loss.problem, loss)
-    return list(first.values())
+    return sorted(first.values(), key=lambda loss: -loss.times)
 
 
 def curves(records: Sequence[ArenaRecord], rule: Rule) -> dict[str, dict[str, Curve]]:

@@ -71,14 +71,14 @@ def rank_table(records: Sequence[ArenaRecord], without: Collection[str]) -> list
             ]
         )
     one = next(iter(own.values()))
+    pairs = "1 pair" if one.cells == 1 else f"{one.cells} pairs"
     return [
         *markdown(["entrant", "rank, own", "rank, common rule", "s / step", "failed"], rows),
         "",
         "Mean rank by final regret, 1 is the lowest, all problems counting the same; over "
-        f"{one.cells} pairs of a problem, of {one.problems}, and a seed that all of them have "
-        "played. In brackets the 95 % "
-        "interval of such problems (Student's t); none where all ranks are the same, or where "
-        "there is one problem.",
+        f"{pairs} of a problem, of {one.problems}, and a seed that all of them have "
+        "played. In brackets the 95 % interval over problems (Student's t); none where all ranks "
+        "are the same, or where there is one problem.",
     ]
 
 

@@ -20,6 +20,8 @@ arena = typer.Typer(
 Output = Annotated[Path, typer.Option(help="Folder of records, figures and the page.")]
 From = Annotated[Path, typer.Option("--entrants-from", help="Folder of the entrants' files.")]
 LONGEST = 1e7  # seconds, four months
+MOST_MEMORY = 2.0**20  # GiB
+MOST_RUNS, MOST_EVALUATIONS = 10_000, 100_000
 FOLDER, ENTRANTS = Path("arena-results"), Path("benchmarks/arena")
 
 
@@ -53,9 +55,16 @@ def run(
         list[str] | None, typer.Option(help="Such as gmm,hartmann3; none: all.")
     ] = None,
     board: Annotated[str | None, typer.Option(help="mean, risk or constraints; none: all.")] = None,
-    runs: Annotated[int, typer.Option(min=1, help="Runs of each entrant on each problem.")] = 10,
+    runs: Annotated[
+        int, typer.Option(min=1, max=MOST_RUNS, help="Runs of each entrant on each problem.")
+    ] = 10,
     evaluations: Annotated[
-        int | None, typer.Option(min=1, help="Evaluations of each run; none: those of the problem.")
+        int | None,
+        typer.Option(
+            min=1,
+            max=MOST_EVALUATIONS,
+            help="Evaluations of each run; none: those of the problem.",
+        ),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes, one thread each.")] = 1,
     dask: Annotated[
@@ -70,6 +79,9 @@ def run(
     step_seconds: Annotated[
         float | None, typer.Option(help="The same for each of its calls; none: that of the run.")
     ] = None,
+    memory: Annotated[
+        float, typer.Option(help="GiB that each process of an entrant may take.")
+    ] = 12.0,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Repeat runs that failed.")
     ] = False,
@@ -91,6 +103,8 @@ def run(
         for option, seconds in (("run", run_seconds), ("step", step_seconds)):
             if not 0 < seconds < LONGEST:
                 raise ValueError(f"--{option}-seconds must be above 0 and finite, got {seconds:g}")
+        if not 0 < memory < MOST_MEMORY:
+            raise ValueError(f"--memory must be above 0 and finite, got {memory:g} GiB")
         plan = make_plan(
             chosen_entrants(entrants_from, split(entrants)),
             problems=split(problems),
@@ -112,7 +126,7 @@ def run(
             keep_plan(output, plan)
         for line in changed_since(output, plan, entrants_from):
             typer.echo(line)
-        rules = Rules(entrants_from.absolute(), run_seconds, step_seconds)
+        rules = Rules(entrants_from.absolute(), run_seconds, step_seconds, memory * 2**30)
         team = cluster(dask, rules.play, lost) if dask else processes(workers, rules.play)
         watched_campaign(
             output, plan, team, retry_failed=retry_failed, within_seconds=within_seconds
