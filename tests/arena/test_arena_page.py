@@ -217,14 +217,28 @@ def test_a_mark_is_that_of_the_file_and_of_all_that_it_shares(tmp_path):
     assert code_of(file) not in {alone, both, *found}
 
 
+DAMAGES = [
+    {"seconds": []},
+    {"worst": None},
+    {"own": ["a"]},
+    {"own": [1.0] * 50},
+    {"common": 1.0},
+    {"checkpoints": None},
+]
+
+
 def test_damaged_files_are_named(tmp_path, entrants):
     words = ["--problems", "sin-linear", "--runs", 1, "--evaluations", 4, "--entrants", "best"]
     run("run", *words, "--entrants-from", entrants, "--output", tmp_path)
     path = tmp_path / "runs" / "sin-linear" / "best.jsonl"
-    path.write_text("{}\n" + path.read_text())
-    result = CliRunner().invoke(app, ["arena", "table", "--output", str(tmp_path)])
-    assert result.exit_code == 1
-    assert "best.jsonl is no record of a run" in " ".join(result.output.split())
+    good = path.read_text()
+    damaged = ["{}", *(json.dumps({**json.loads(good), **each}) for each in DAMAGES)]
+    for text in damaged:
+        path.write_text(good + text + "\n")
+        result = CliRunner().invoke(app, ["arena", "table", "--output", str(tmp_path)])
+        assert result.exit_code == 1
+        assert "line 2 of" in result.output
+        assert "best.jsonl is no record of a run" in " ".join(result.output.split())
     (plan,) = (tmp_path / "plans").glob("*.json")
     for text in ("{", "{}", plan.read_text().replace("sin-linear", "gone")):
         plan.write_text(text)

@@ -9,6 +9,7 @@ from examples import thorough
 from fake_entrants import GOOD, entrant
 from meseta.arena.entrants import all_entrants, chosen_entrants, read_entrant
 from meseta.arena.match import Rules
+from meseta.arena.posed import posed
 from meseta.arena.record import Entry
 from meseta.problems import get, names
 from pages import ROOT
@@ -90,12 +91,36 @@ def test_an_environment_of_its_own_is_relative_to_the_file(tmp_path):
     assert read_entrant(tmp_path / "fake.py").why_not == "it is broken"
 
 
+def test_the_page_has_words_for_everything_that_a_task_says():
+    text = PAGE.read_text(encoding="utf-8")
+    tasks = [posed(get(name), 0, get(name).budget) for name in names()]
+    for task in tasks:
+        assert f'{{"name": "{task["measure"]["name"]}"' in text
+        assert all(f"`{key}`" in text for key in task if key != "noise")
+    said = {key for task in tasks for law in task["noise"].values() for key in law}
+    assert all(key in text for key in said)
+    assert all(f'"{each["how"]}"' in text for task in tasks for each in task["sample"].values())
+
+
+@pytest.mark.parametrize("name", ["optuna-tpe", "optuna-gp"])
+def test_values_in_another_environment_are_not_taken_for_those_of_a_design(name):
+    """The first experiments have any environment: one of them may have been lucky."""
+    problem = get("branin-williams")
+    record = Rules(FOLDER).play(Entry(problem.name, name, 0, problem.num_initial + 2))
+    assert record.state == "complete", record.error
+    first = [{each: x[each] for each in problem.names} for x in record.x[: problem.num_initial]]
+    assert record.recommended["own"][0] in first  # there are no others yet
+    assert record.recommended["own"][-1] not in first
+
+
 def first_problems():
-    """One problem of each board for each entrant that plays there."""
+    """A problem of each board for each entrant that plays there, and one with an environment."""
     for name, each in all_entrants(FOLDER).items():
         for board in each.boards:
-            if names(board=board) and not each.why_not:
-                yield name, names(board=board)[0]
+            some = names(board=board)
+            with_environment = [problem for problem in some if get(problem).environment]
+            if not each.why_not:
+                yield from ((name, problem) for problem in (some[0], *with_environment[:1]))
 
 
 @thorough

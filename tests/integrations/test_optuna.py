@@ -474,8 +474,15 @@ def test_a_study_without_anything_to_go_by_is_refused():
     apart = study_of()
     add(apart, {"x": 0.5}, 1.0)
     add(apart, {"y": 0.5}, 1.0)
-    with pytest.raises(ValueError, match="no parameter in common"):
+    with pytest.raises(ValueError, match=r"no parameter in common.* one branch of a conditional"):
         recommend(apart, noise=None)
+    moved = study_of()
+    for high in (1.0, 2.0):
+        moved.enqueue_trial({"x": 0.5})
+        trial = moved.ask({"x": FloatDistribution(0.0, high)})
+        moved.tell(trial, 1.0)
+    with pytest.raises(ValueError, match="or the kind, of 'x' changed meanwhile"):
+        recommend(moved, noise=NOISE)
 
 
 # The answer, and imports

@@ -114,8 +114,18 @@ class ArenaRecord:
         known |= {name: np.asarray(line[name], dtype=np.float64) for name in RULES}
         seconds = {part: np.asarray(v, dtype=np.float64) for part, v in line["seconds"].items()}
         tuples = {name: tuple(line[name]) for name in ("checkpoints", "messages")}
-        told: dict[str, Any] = {**known, **tuples, "seconds": seconds}
-        return cls(job=job, **told)
+        told: dict[str, Any] = {
+            **known,
+            **tuples,
+            "seconds": seconds,
+            "worst": float(line["worst"]),
+        }
+        record = cls(job=job, **told)
+        if any(
+            r.ndim != 1 or len(r) > len(record.checkpoints) for r in (record.own, record.common)
+        ):
+            raise ValueError("it has more regrets than checkpoints")
+        return record
 
 
 def lost(job: Entry, error: str) -> ArenaRecord:

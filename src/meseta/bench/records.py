@@ -110,6 +110,8 @@ class Line(NamedTuple):
 
     text: bytes
     record: dict[str, Any]
+    path: Path
+    number: int
 
 
 def read_lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -126,7 +128,7 @@ def whole_lines(path: Path) -> Iterator[Line]:
     whole, newline, last = plain.rpartition(b"\n")
     yield from _parsed(path, whole + newline)
     if _is_record(last):
-        yield Line(last, json.loads(last))
+        yield Line(last, json.loads(last), path, whole.count(b"\n") + 1)
 
 
 def packed_path(path: Path) -> Path:
@@ -178,13 +180,13 @@ def read_runs(
     """The record of every run of a method on a problem; a complete one counts before a failed."""
     runs: dict[Any, R] = {}
     path = path_of(folder, problem, label)
-    for line in read_lines(path):
+    for line in whole_lines(path):
         try:
-            record = read(line)
-        except (KeyError, TypeError) as error:
+            record = read(line.record)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise ValueError(
-                f"a line of {path} is no record of a run ({error!r}); delete it: the run will be "
-                "repeated"
+                f"line {line.number} of {line.path} is no record of a run ({error!r}); delete it: "
+                "the run will be repeated"
             ) from error
         known = runs.get(record.job)
         if known is None or known.state == "failed":
@@ -248,7 +250,7 @@ def _unpacked(path: Path, content: bytes) -> bytes:
 def _parsed(path: Path, content: bytes) -> Iterator[Line]:
     for number, text in enumerate(content.split(b"\n")[:-1], start=1):
         try:
-            yield Line(text, json.loads(text))
+            yield Line(text, json.loads(text), path, number)
         except ValueError as error:
             raise ValueError(
                 f"line {number} of {path} is no record ({error}); if you know why, delete it: "

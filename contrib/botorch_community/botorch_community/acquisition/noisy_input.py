@@ -148,6 +148,8 @@ class NoisyInputAcquisitionFunction(AcquisitionFunction, ABC):
             raise ValueError(
                 f"designs must have shape p x {d}, but got {tuple(designs.shape)}."
             )
+        if not designs.isfinite().all():
+            raise ValueError("designs must be finite.")
         X = self.model.train_inputs[0]
         return self.model.transform_inputs(designs.to(X)).double()
 

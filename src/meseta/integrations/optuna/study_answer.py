@@ -114,10 +114,19 @@ def modelled(
 def _space(trials: list[FrozenTrial], designs: Mapping[str, Any]) -> StudySpace:
     shared = optuna.search_space.intersection_search_space(trials)
     if all(each.single() for each in shared.values()):
+        everywhere = set.intersection(*(set(trial.distributions) for trial in trials))
+        changed = sorted(everywhere - set(shared))
+        remedy = (
+            "look at one branch of a conditional study at a time, copied into a study of its own"
+        )
+        if changed:
+            remedy = (
+                f"the range, or the kind, of {', '.join(map(repr, changed))} changed meanwhile: "
+                "copy the trials into a study with one range for all"
+            )
         raise ValueError(
             "the complete trials have no parameter in common that varies, so that there is nothing "
-            "to recommend; look at one branch of a conditional study at a time, copied into a "
-            "study of its own"
+            f"to recommend; {remedy}"
         )
     return StudySpace(shared, designs)
 
