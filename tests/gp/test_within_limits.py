@@ -46,6 +46,27 @@ def test_limits_that_nothing_keeps():
     assert found.short < -0.99
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_among_many_combinations_with_little_room_each(seed):
+    """Two grids of 17 and 13, and a strip of 2 % that moves with them: best at their corner."""
+    box = torch.tensor([[0.0] * 4, [1.0] * 4], dtype=torch.double)
+    domain = Domain(box, (Grid(0, 17), Grid(1, 13)))
+
+    def value(x):
+        return -(2 * x[:, 0] + x[:, 1]) + 0.1 * x[:, 3]
+
+    def room(x):
+        off = (x[:, 2] - 0.4 * x[:, 0] - 0.3 * x[:, 1] - 0.1).abs()
+        return torch.stack([0.01 - off, x[:, 0] + x[:, 1] - 0.5])
+
+    generator = torch.Generator().manual_seed(seed)
+    first, scale = torch.full((1, 4), 0.9).double(), torch.full((4,), 0.3).double()
+    found = maximize_within(value, room, domain, generator, first, scale)
+    every = [(i / 16, j / 12) for i in range(17) for j in range(13) if i / 16 + j / 12 >= 0.5]
+    assert found.kept
+    assert found.value == pytest.approx(0.1 - min(2 * a + b for a, b in every), abs=2e-3)
+
+
 def test_what_is_discrete_stays_on_its_steps():
     box = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
     domain = Domain(box, (Grid(0, 5),))

@@ -15,6 +15,7 @@ from meseta.space.domain import Domain
 
 SWEEP = 512
 CLOSER_LOOK, STARTS = 24, 2
+TRIED, HOPS = 2, 12  # neighbours in discrete values, by two orders, and how often in a row
 SHORTFALL = 10.0  # what a shortfall costs where climbs start
 STEPS, MOST = 20, 24  # steps of a climb, and points that it looks at
 ROOM = 1e-4  # that a climb keeps to a limit, so that it ends on its right side
@@ -44,8 +45,10 @@ def maximize_within(
 ) -> Found:
     """The best design that keeps all limits; if none is found, one that comes close.
 
-    A sweep, then climbs. `first` are points that come first among equals; `quick` may stand for
-    `room` in the sweep.
+    A sweep, then climbs. Limits leave little room for each combination of discrete values, and a
+    sweep misses most: so the best end climbs once more as if steps were continuous, and then goes
+    on to neighbours in one discrete value, while these are better. `first` are points that come
+    first among equals; `quick` may stand for `room` in the sweep.
     """
     sweep = torch.cat([domain.snap(first), domain.sobol(SWEEP, generator)])
     with torch.no_grad():
@@ -54,18 +57,47 @@ def maximize_within(
         best = torch.cat([best, domain.best_of_each(sweep, values)]).unique()
         closer = _promising(values[best], room(sweep[best]), num_starts).unique()
     ends = [climb_within(value, room, domain, start, scale) for start in sweep[best[closer]]]
-    return max(ends, key=_rank)
+    best = max(ends, key=_rank)
+    if len(domain.relaxed) > len(domain.continuous):
+        between = climb_within(value, room, domain, best.x, scale, domain.relaxed)
+        snapped = climb_within(value, room, domain, domain.snap(between.x), scale)
+        best = max(best, snapped, key=_rank)
+    return _hop(value, room, domain, best, scale, quick or room)
+
+
+def _hop(
+    value: Mean, room: Room, domain: Domain, found: Found, scale: Float[Tensor, " d"], quick: Room
+) -> Found:
+    """On from a design, from neighbour to neighbour in the discrete values."""
+    for _ in range(HOPS if domain.discrete else 0):
+        near = domain.snap(domain.neighbours(found.x[None])[0])
+        with torch.no_grad():
+            values = value(near)
+            # the highest, too, whatever they lack: a climb may find the room
+            highest = values.sort(descending=True, stable=True).indices[:TRIED]
+            tried = torch.cat([highest, _promising(values, quick(near), TRIED)]).unique()
+        ends = [climb_within(value, room, domain, start, scale) for start in near[tried]]
+        best = max([found, *ends], key=_rank)
+        if best is found:
+            break
+        found = best
+    return found
 
 
 def climb_within(
-    value: Mean, room: Room, domain: Domain, start: Float[Tensor, " d"], scale: Float[Tensor, " d"]
+    value: Mean,
+    room: Room,
+    domain: Domain,
+    start: Float[Tensor, " d"],
+    scale: Float[Tensor, " d"],
+    free: Int[Tensor, " c"] | None = None,
 ) -> Found:
-    """The best point on a climb from one; what is discrete stays.
+    """The best point on a climb from one; what is discrete stays, or all but `free` columns.
 
     By sequential quadratic programming, which does not mind how values and rooms are scaled.
     Margins have kinks where draws of the noise change places, and at these it may stop.
     """
-    free = domain.continuous
+    free = domain.continuous if free is None else free
     low, high = domain.bounds[:, free]
     unit = torch.minimum(scale[free], high - low)
     rules = domain.allowed

@@ -56,6 +56,11 @@ class Domain:
         return self._columns(self.discrete)
 
     @property
+    def relaxed(self) -> Int[Tensor, " c"]:
+        """Continuous columns, and those where values between two steps mean something."""
+        return self._columns([part for part in self.discrete if not part.ordered])
+
+    @property
     def num_coordinates(self) -> int:
         """Numbers that say where a point is: one for each continuous column and discrete value."""
         return len(self.continuous) + len(self.discrete)
@@ -269,8 +274,7 @@ class Domain:
             return ascent._replace(x=start.index_copy(1, free, ascent.x))
 
         every, start = torch.arange(len(start)), self.snap(start)
-        relaxed = self._columns([part for part in self.discrete if not part.ordered])
-        iterations = 0
+        relaxed, iterations = self.relaxed, 0
         if len(relaxed) > len(self.continuous):
             along = climb_along(relaxed, every, start)
             start = _higher(objective, every, start, self.snap(along.x))
@@ -325,7 +329,7 @@ class Domain:
         for _ in range(HOPS):
             if len(hopping) <= stragglers * len(x):
                 break
-            near = self._neighbours(x[hopping])
+            near = self.neighbours(x[hopping])
             h, k, d = near.shape
             heights = _heights(objective, hopping.repeat_interleave(k), near.flatten(0, 1))
             tried = _ranked(heights.view(h, k))[:, :TRIED]
@@ -339,7 +343,7 @@ class Domain:
             x[hopping], value[hopping] = climbed.x[which[higher]], top[higher]
         return Ascent(x, value, iterations, ends.converged)
 
-    def _neighbours(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m k d"]:
+    def neighbours(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "m k d"]:
         """Designs that differ in one discrete value."""
         near = []
         for part in self.discrete:
