@@ -57,12 +57,12 @@ def maximize_within(
         best = torch.cat([best, domain.best_of_each(sweep, values)]).unique()
         closer = _promising(values[best], room(sweep[best]), num_starts).unique()
     ends = [climb_within(value, room, domain, start, scale) for start in sweep[best[closer]]]
-    best = max(ends, key=_rank)
+    highest = max(ends, key=_rank)
     if len(domain.relaxed) > len(domain.continuous):
-        between = climb_within(value, room, domain, best.x, scale, domain.relaxed)
+        between = climb_within(value, room, domain, highest.x, scale, domain.relaxed)
         snapped = climb_within(value, room, domain, domain.snap(between.x), scale)
-        best = max(best, snapped, key=_rank)
-    return _hop(value, room, domain, best, scale, quick or room)
+        highest = max(highest, snapped, key=_rank)
+    return _hop(value, room, domain, highest, scale, quick or room)
 
 
 def _hop(
