@@ -1,11 +1,12 @@
 """The best design within limits, on functions whose optimum is known."""
 
+import numpy as np
 import pytest
 import torch
 
 from meseta.gp.within_limits import maximize_within
 from meseta.space.domain import Domain
-from meseta.space.grid import Grid
+from meseta.space.grid import Grid, OneOf
 
 FIRST = torch.tensor([[0.9, 0.9]], dtype=torch.double)
 SCALE = torch.tensor([0.3, 0.3], dtype=torch.double)
@@ -65,6 +66,60 @@ def test_among_many_combinations_with_little_room_each(seed):
     every = [(i / 16, j / 12) for i in range(17) for j in range(13) if i / 16 + j / 12 >= 0.5]
     assert found.kept
     assert found.value == pytest.approx(0.1 - min(2 * a + b for a, b in every), abs=2e-3)
+
+
+def random_problem(seed):
+    """Two grids, perhaps a choice, two continuous columns; a strip and a diamond to stay within."""
+    rng = np.random.default_rng(seed)
+    steps, choices = rng.integers(3, (20, 12)).tolist(), int(rng.integers(0, 4))
+    choices = 0 if choices < 2 else choices
+    d = 4 + choices
+    parts = [Grid(0, steps[0]), Grid(1, steps[1]), *([OneOf(4, choices)] if choices else [])]
+    box = torch.tensor([[0.0] * d, [1.0] * d], dtype=torch.double)
+    slope, across = torch.from_numpy(rng.normal(size=(2, d)))
+    curved = torch.from_numpy(0.4 * rng.normal(size=(d, d)))
+    center = torch.from_numpy(rng.uniform(size=d))
+    width, reach = rng.uniform((0.005, 0.3), (0.3, 1.0)).tolist()
+
+    def value(x):
+        return x @ slope + ((x @ curved) * x).sum(-1)
+
+    def room(x):
+        strip = width - ((x - center) @ across).abs()
+        return torch.stack([strip, reach - (x - center)[:, :2].abs().sum(-1)])
+
+    return Domain(box, tuple(parts)), value, room
+
+
+def best_of_all(domain, value, room):
+    """Of all combinations, each with a fine grid of the continuous columns; None: none fits."""
+    ticks = torch.linspace(0, 1, 61, dtype=torch.double)
+    values = []
+    for each in domain.every():
+        x = each.repeat(len(ticks) ** 2, 1)
+        x[:, 2:4] = torch.cartesian_prod(ticks, ticks)
+        values.append(value(x)[(room(x) >= 0).all(0)])
+    every = torch.cat(values)
+    return float(every.max()) if len(every) else None
+
+
+def test_mixed_problems_against_brute_force():
+    """One search finds the best combination in most of them; held plates found it in a third."""
+    gaps = []
+    for seed in range(24):
+        domain, value, room = random_problem(seed)
+        best = best_of_all(domain, value, room)
+        if best is not None:
+            generator = torch.Generator().manual_seed(seed)
+            d = domain.dimension
+            first, scale = torch.full((1, d), 0.5).double(), torch.full((d,), 0.3).double()
+            found = maximize_within(value, room, domain, generator, domain.snap(first), scale)
+            assert found.kept
+            gaps.append(best - found.value)
+    gaps = np.array(gaps)
+    assert len(gaps) >= 20
+    assert (gaps < 0.02).mean() >= 0.7
+    assert gaps.clip(0).mean() < 0.1
 
 
 def test_what_is_discrete_stays_on_its_steps():
