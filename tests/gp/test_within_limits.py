@@ -68,6 +68,19 @@ def test_among_many_combinations_with_little_room_each(seed):
     assert found.value == pytest.approx(0.1 - min(2 * a + b for a, b in every), abs=2e-3)
 
 
+@pytest.mark.parametrize("better", [0.0, 1.0])
+def test_of_two_choices_each_has_one_neighbour(better):
+    """The spread of a single value is no number."""
+    box = torch.tensor([[0.0, 0.0], [1.0, 1.0]], dtype=torch.double)
+    found = found_within(
+        lambda x: x[:, 1] - (x[:, 0] - better).abs(),
+        lambda x: (0.5 - x[:, 1])[None],
+        Domain(box, (Grid(0, 2),)),
+    )
+    assert found.kept
+    assert found.x.tolist() == pytest.approx([better, 0.5], abs=1e-3)
+
+
 def random_problem(seed):
     """Two grids, perhaps a choice, two continuous columns; a strip and a diamond to stay within."""
     rng = np.random.default_rng(seed)

@@ -182,9 +182,11 @@ def _promising(
     values: Float[Tensor, " m"], room: Float[Tensor, "c m"], num: int
 ) -> Int[Tensor, " s"]:
     """As many of the best that keep all limits, and of the best but for some shortfall."""
-    spread = room.std(-1, keepdim=True).clamp_min(1e-300)
+    spread = room.std(-1, correction=0, keepdim=True).clamp_min(1e-300)
     short = (room / spread).clamp_max(0).sum(0)
     kept = torch.where(short < 0, -torch.inf, values)
-    nearly = (values - values.mean()) / values.std().clamp_min(1e-300) + SHORTFALL * short
+    nearly = (values - values.mean()) / values.std(correction=0).clamp_min(
+        1e-300
+    ) + SHORTFALL * short
     orders = [each.sort(descending=True, stable=True).indices[:num] for each in (kept, nearly)]
     return torch.cat(orders)
