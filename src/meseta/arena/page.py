@@ -7,11 +7,11 @@ from pathlib import Path
 from meseta.arena.entrants import BOARDS
 from meseta.arena.plan import ArenaPlan
 from meseta.arena.record import ArenaRecord, Entry
-from meseta.arena.standings import OURS, Loss, cells, counted, defeats, problems_met
+from meseta.arena.standings import OURS, Loss, cells, comparisons, defeats
 from meseta.arena.tables import board_tables, cost_table, entrant_lines, failure_lines
 from meseta.bench.campaign import Progress
 from meseta.bench.markdown import markdown, own_page, scientific
-from meseta.bench.statistics import compare, fewest_pairs
+from meseta.bench.statistics import fewest_pairs
 from meseta.problems import names as problem_names
 from meseta.whole_file import write_whole
 
@@ -75,9 +75,8 @@ def page(folder: Path, plan: ArenaPlan, now: Progress[Entry, ArenaRecord]) -> li
 
 def _few(plan: ArenaPlan, records: Sequence[ArenaRecord]) -> str:
     """A warning where there are too few problems or runs to say anything."""
-    number = len(plan.problems)
-    comparisons = len(compare(counted(records, "own"), OURS))
-    needed = fewest_pairs(comparisons)
+    number, tests = len(plan.problems), len(comparisons(records))
+    needed = fewest_pairs(tests)
     words = ""
     if number < len(problem_names()):
         words += f" They are on {number} of {len(problem_names())} problems."
@@ -92,7 +91,7 @@ def _few(plan: ArenaPlan, records: Sequence[ArenaRecord]) -> str:
             short.append(f"{who} on the board {board}")
     if short:
         words += (
-            f" The test on pairs is corrected for all {comparisons} comparisons, so that with "
+            f" The test on pairs is corrected for all {tests} comparisons, so that with "
             f"fewer than {needed} runs it can show no difference on a problem, and none is claimed "
             f"there: {'; '.join(short)}."
         )
@@ -139,7 +138,7 @@ def check_reasons(folder: Path, furthest: Sequence[Loss]) -> dict[str, str]:
 def _losses(folder: Path, records: Sequence[ArenaRecord]) -> list[str]:
     if not any(record.job.entrant == OURS for record in records):
         return [f"`{OURS}` has not played yet."]
-    met = problems_met(records)
+    met = {comparison.problem for comparison in comparisons(records)}
     if not met:
         return [f"`{OURS}` has not met another entrant yet."]
     found, luck = defeats(records)

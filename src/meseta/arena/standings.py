@@ -131,7 +131,7 @@ def losses(records: Sequence[ArenaRecord], rule: Rule = "own", ours: str = OURS)
         (each.job.problem, each.job.entrant, each.job.seed): float(each.regret[-1]) for each in runs
     }
     found = []
-    for comparison in compare(runs, ours):
+    for comparison in comparisons(records, rule, ours):
         if comparison.ratio < 1:
             problem, rival = comparison.problem, comparison.method
             shared = [s for p, e, s in regrets if (p, e) == (problem, rival)]
@@ -166,9 +166,11 @@ def by_board(records: Sequence[ArenaRecord]) -> dict[str, list[ArenaRecord]]:
     return found
 
 
-def problems_met(records: Sequence[ArenaRecord], ours: str = OURS) -> set[str]:
-    """The problems on which ours and another have played with the same seed."""
-    return {comparison.problem for comparison in compare(counted(records, "own"), ours)}
+def comparisons(
+    records: Sequence[ArenaRecord], rule: Rule = "own", ours: str = OURS
+) -> list[Comparison]:
+    """Every other with ours on every problem that both have played with the same seed."""
+    return compare(counted(records, rule), ours)
 
 
 def surest(found: Sequence[Loss]) -> list[Loss]:
