@@ -143,12 +143,15 @@ def test_what_cannot_be_meant_is_refused(call, message):
 def test_two_who_amend_at_the_same_moment_both_stay_on_record(tmp_path):
     storage = f"sqlite:///{tmp_path / 'a.db'}"
     optuna.create_study(study_name="a", storage=storage).add_trials(study_of([0.5]).trials)
-    start = threading.Barrier(4)
+    start, answers = threading.Barrier(4), {}
 
     def amend(i):
         study = optuna.load_study(study_name="a", storage=storage)
         start.wait()
-        correct(study, 0, float(i), why=f"by {i}", who=str(i))
+        try:
+            answers[i] = correct(study, 0, float(i), why=f"by {i}", who=str(i)).value
+        except RuntimeError as error:
+            answers[i] = str(error)
 
     threads = [threading.Thread(target=amend, args=(i,)) for i in range(4)]
     for each in threads:
@@ -160,6 +163,10 @@ def test_two_who_amend_at_the_same_moment_both_stay_on_record(tmp_path):
     known = amendments_of(trial)
     assert sorted(each.who for each in known) == ["0", "1", "2", "3"]
     assert trial.value == known[-1].value
+    # whose correction does not hold is told so
+    for i, answer in answers.items():
+        assert answer == i or "was put right by somebody else at the same moment" in str(answer)
+    assert answers[int(trial.value)] == trial.value
     # a clock that goes wrong does not put a later correction before an earlier one
     key = next(key for key in study.user_attrs if key.startswith(AMENDMENT))
     late = {**study.user_attrs[key], "when": "2999-01-01T00:00:00.000+00:00"}

@@ -118,7 +118,7 @@ def change(
         from meseta.study import changing
 
         with wrong_use():
-            study, planned = changing.plan_change(file, texts)
+            _, planned = changing.plan_change(file, texts)
     if planned is None:
         echo(f"{path} and its study have the same parameters; nothing is changed")
         return
@@ -128,8 +128,10 @@ def change(
         if not at_a_terminal():
             stop("nothing was changed; say --yes to take that over", WRONG_USE)
         confirm("Take that over?", "nothing was changed")
-    with failures():
-        changing.store(study, planned)
+    with failures(), wrong_use():
+        outside = changing.store(file, texts, planned)
+    for sentence in outside:
+        say(sentence)
     echo("the study is changed; its trials are kept")
 
 

@@ -370,12 +370,16 @@ def tell(
             say(note)
         check_meant(lab.unusual_outcomes(ledger, outcomes), yes, as_json)
     with failures():
-        notes = lab.store(ledger, outcomes)
-    for note in notes:
+        stored = lab.store(ledger, outcomes)
+    known += stored.known
+    for note in stored.notes:
         say(note)
     if known:
         say(f"{counted(known, 'row')} had been told before{_since(outdated)}")
-    told(ledger, len(outcomes), as_json, known)
+    if stored.num or not stored.lost:
+        told(ledger, stored.num, as_json, known)
+    if stored.lost:
+        stop("\n".join(stored.lost), FAILURE)
 
 
 def take_over(
@@ -409,16 +413,19 @@ def take_over(
         found = history.read_history(ledger, table, value, sheet)
         for note in found.notes:
             say(note)
-        check_meant(unusual(ledger, [said_of(*each) for each in found.new]), yes, as_json)
+        check_meant(
+            unusual(ledger, [said_of(each.place, each.trial) for each in found.new]), yes, as_json
+        )
     with failures():
-        history.add_history(ledger, found.new)
-    if found.known:
-        say(f"{counted(found.known, 'row')} had been there already{_since(found.outdated)}")
+        num = history.add_history(ledger, found.new)
+    known = found.known + len(found.new) - num
+    if known:
+        say(f"{counted(known, 'row')} had been there already{_since(found.outdated)}")
     if found.unfinished:
         say(f"{counted(found.unfinished, 'row')} without an outcome yet, left out")
     if found.withdrawn:
         say(f"{counted(found.withdrawn, 'row')} withdrawn, left out")
-    told(ledger, len(found.new), as_json, found.known)
+    told(ledger, num, as_json, known)
 
 
 def _since(outdated: int) -> str:

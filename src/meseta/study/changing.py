@@ -9,7 +9,13 @@ from optuna.trial import FrozenTrial
 
 from meseta.boundary import unknown
 from meseta.integrations.optuna.attributes import DESIGNS, executed_of
-from meseta.integrations.optuna.changed import Change, Stated, compatible, store_change
+from meseta.integrations.optuna.changed import (
+    Change,
+    Stated,
+    changes_of,
+    compatible,
+    store_change,
+)
 from meseta.space.parameter import Categorical, Parameter
 from meseta.study.digits import is_equal
 from meseta.study.entries import read_values
@@ -82,14 +88,40 @@ def plan_change(file: StudyFile, old: Mapping[str, str]) -> tuple[optuna.Study, 
     words = [*_words(kept, wanted, stated, count)]
     if designs != kept_designs(study):
         words.append(f"the ranges of designs: {kept_designs(study)} -> {designs}")
-    return study, Change(wanted, designs, aliases, stated, len(trials), tuple(words))
+    order = len(changes_of(study))
+    return study, Change(wanted, designs, aliases, stated, order, len(trials), tuple(words))
 
 
-def store(study: optuna.Study, change: Change) -> None:
-    """Store a change: the study follows its file from now on."""
+def store(file: StudyFile, old: Mapping[str, str], agreed: Change) -> list[str]:
+    """Store a change, if it is still the one that was agreed to; the study follows its file then.
+
+    Returns what was told at the very moment, and what the new ranges do not have. A ValueError says
+    why nothing was changed.
+    """
+    study, change = plan_change(file, old)
+    if change is None or not change.is_like(agreed):
+        raise ValueError(_meanwhile(study, agreed))
     raise_format(study)
-    store_change(study, change)
+    if not store_change(study, change):
+        raise ValueError(_meanwhile(study, agreed))
     study.set_user_attr(DESIGNS, change.designs)
+    _, database = kept_study(file)
+    parameters, trials = file.ranges(), trials_of(study, database)
+    return [
+        f"{sentence}, told at this moment; models leave out what lies outside"
+        for name, distribution in change.parameters.items()
+        for sentence in _excluded(name, parameters[name], distribution, trials)
+    ]
+
+
+def _meanwhile(study: optuna.Study, agreed: Change) -> str:
+    """Says that somebody else has changed the parameters since a change was planned."""
+    others = changes_of(study)[agreed.order :]
+    said = "; ".join(map(str, others)) or "the change is not needed any more"
+    return (
+        f"the parameters of the study were changed meanwhile: {said}. Nothing of yours was "
+        "changed; start the same command again to see what is left to change"
+    )
 
 
 def _elsewhere(file: StudyFile) -> str:

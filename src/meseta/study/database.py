@@ -6,12 +6,13 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import optuna
 from optuna.storages import BaseStorage, RDBStorage
-from sqlalchemy import Engine, create_engine, inspect, text
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import (
     DBAPIError,
@@ -183,12 +184,35 @@ _KNOWN: set[str | None] = set()  # revisions of tables that the Optuna of this p
 
 def _made(engine: Engine, *, kept: bool, known: bool) -> RDBStorage:
     # a pool of ours, since that of a storage that could not be made would stay open
-    return RDBStorage(
+    storage = RDBStorage(
         engine.url.render_as_string(hide_password=False),
         engine_kwargs={"pool": engine.pool},
         skip_table_creation=kept,
         skip_compatibility_check=known,
     )
+    event.listen(storage.engine, "begin", _one_at_a_time)
+    return storage
+
+
+# Whether a call that writes is under way.
+_WRITES: ContextVar[bool] = ContextVar("writes", default=False)
+# What a transaction that writes does first, so that no other one writes until it has ended. Optuna
+# looks whether a trial has ended before it changes it: on SQLite without any lock, on PostgreSQL
+# without one where it sets an attribute.
+_ALONE = {
+    "sqlite": "BEGIN IMMEDIATE",
+    "postgresql": (
+        f"SELECT set_config('lock_timeout', '{SQLITE_PATIENCE:.0f}s', true), "
+        "pg_advisory_xact_lock(5573219049)"  # any number, the same for all
+    ),
+}
+
+
+def _one_at_a_time(connection: Connection) -> None:
+    """Make a transaction that writes wait for the others."""
+    first = _ALONE.get(connection.dialect.name)
+    if _WRITES.get() and first is not None:
+        connection.exec_driver_sql(first)
 
 
 def _revision(engine: Engine) -> str | None:
@@ -302,7 +326,11 @@ def _line(error: BaseException) -> str:
 
 def _waiting(name: str) -> Callable[..., Any]:
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.patient.call(lambda: getattr(self.inner, name)(*args, **kwargs))
+        token = _WRITES.set(name.startswith(("create_", "set_", "delete_")))
+        try:
+            return self.patient.call(lambda: getattr(self.inner, name)(*args, **kwargs))
+        finally:
+            _WRITES.reset(token)
 
     call.__name__ = name
     return call

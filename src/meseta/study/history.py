@@ -1,13 +1,22 @@
 """Experiments from before, or that nobody asked for: read from a file, and added once."""
 
 from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.boundary import cut, unknown
-from meseta.integrations.optuna.attributes import COMMENT, ERROR, EXECUTED, OUTCOMES, UNASKED
+from meseta.integrations.optuna.attributes import (
+    COMMENT,
+    ERROR,
+    EXECUTED,
+    ONCE,
+    OUTCOMES,
+    UNASKED,
+)
 from meseta.optimizer.outcomes import VALUE
 from meseta.space.parameter import Value
 from meseta.study.digits import is_same
@@ -20,16 +29,18 @@ from meseta.study.quality import read_quality, texts_in
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
 from meseta.study.tables import read_table, study_columns
+from meseta.study.telling import add_once
 
 WITHDRAWN = "withdrawn"  # the state of a trial that does not count any more
 UNFINISHED = ("running", "asked", "abandoned", "waiting")  # states that have no outcome
 
 
 class Found(NamedTuple):
-    """A finished trial of a file, and where it stands."""
+    """A finished trial of a file, where it stands, and what it stands for, see `add_once`."""
 
     place: str
     trial: FrozenTrial
+    what: str = ""
 
 
 class History(NamedTuple):
@@ -117,17 +128,29 @@ def _historic(
     return _finished(ledger, executed, value, usual, said)
 
 
-def add_history(ledger: Ledger, found: Sequence[Found]) -> None:
-    """Add the trials."""
-    ledger.add_trials([each.trial for each in found])
+def add_history(ledger: Ledger, found: Sequence[Found]) -> int:
+    """Add the trials; returns how many count, without those that others have added meanwhile."""
+    told = add_once(ledger, [(each.what, each.trial) for each in found])
+    return sum(each.counts for each in told)
 
 
 def _unknown(ledger: Ledger, found: Sequence[Found]) -> tuple[list[Found], int]:
     """Those that are not there yet, and how many are there as they were before a correction."""
-    observed = ledger.file.observed
-    finished = [t for t in ledger.trials if kind_of(t) in ("complete", FAILED, WITHDRAWN)]
+    observed, trials = ledger.file.observed, ledger.trials
+    finished = [t for t in trials if kind_of(t) in ("complete", FAILED, WITHDRAWN)]
     kept = Experiments(finished, ledger.parameters, observed)
-    return kept.without(found, lambda each: identity(each.trial, observed))
+    new, outdated = kept.without(found, lambda each: identity(each.trial, observed))
+    # The same row has the same name for all who read the same trials, its repeats one of their own.
+    taken = {once["what"] for trial in trials if (once := trial.user_attrs.get(ONCE))}
+    named = []
+    for each in new:
+        own = identity(each.trial, observed)
+        said = [sorted(own.carried_out.items()), own.value, sorted(own.others.items()), own.failed]
+        row = sha256(repr(said).encode()).hexdigest()
+        what = next(name for n in count() if (name := f"row {row} {n}") not in taken)
+        taken.add(what)
+        named.append(each._replace(what=what))
+    return named, outdated
 
 
 def _usual(ledger: Ledger) -> dict[str, Value]:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import EVERY, cut, read_value, unknown
@@ -14,7 +13,9 @@ from meseta.integrations.optuna.attributes import (
     ERROR,
     EXECUTED,
     OUTCOMES,
+    TOLD_BY,
     UNMEASURED,
+    VOID,
     amendments_of,
     executed_of,
     is_withdrawn,
@@ -22,6 +23,7 @@ from meseta.integrations.optuna.attributes import (
     stated_of,
     versions,
 )
+from meseta.integrations.optuna.told import Tell
 from meseta.optimizer.outcomes import EXECUTED as EXECUTED_COLUMN
 from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.record import Trial
@@ -39,6 +41,7 @@ from meseta.study.sampling import FileSampler
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
 from meseta.study.tables import Row, Table, read_table, study_columns
+from meseta.study.telling import Told, tell
 from meseta.study.unusual import Said, unusual
 from meseta.study.workers.liveness import GRACE
 
@@ -225,46 +228,51 @@ def _said(outcome: Outcome) -> Said:
     return Said(f"trial {outcome.number}", outcome.number, values, outcome.executed)
 
 
-def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:
-    """Store the outcomes; returns notes for the user."""
-    trials, notes = ledger.trials, []
+class Stored(NamedTuple):
+    """What became of outcomes."""
+
+    num: int  # the number of those that count
+    known: int  # of those that somebody else told with the same words at the same moment
+    notes: list[str]
+    lost: list[str]  # of which somebody else told another outcome at the same moment
+
+
+def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> Stored:
+    """Store the outcomes, each as one fact, and say what became of them."""
+    trials = ledger.trials
+    said = {each.number: Tell(each.value, each.said) for each in outcomes}
+    found = tell(ledger, {n: each for n, each in said.items() if not is_given_up(trials[n])})
+    stored = Stored(0, 0, [], [])
     for outcome in outcomes:
-        trial = trials[outcome.number]
-        said = outcome.said
-        if is_given_up(trial):
-            new = {key: each for key, each in said.items() if each}
-            keep_instead(ledger, trial, outcome.value, new)
-            notes.append(
-                f"trial {trial.number} had been given up; its outcome is kept as a trial of its own"
+        number = outcome.number
+        told = found.get(number, Told(False, trials[number]))
+        if not told.counts and is_given_up(told.trial):
+            told = keep_instead(ledger, told.trial, said[number])
+            stored.notes.append(
+                f"trial {number} had been given up; its outcome is kept as a trial of its own"
             )
-        elif not _store(ledger, trial, outcome.value, said):
-            raise ValueError(
-                f"trial {trial.number} was told by somebody else at this moment; look at it "
-                f"with `meseta status {ledger.file.label}`"
-            )
-    return notes
-
-
-def _store(
-    ledger: Ledger, trial: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
-) -> bool:
-    """Store an outcome; False: somebody else has ended the trial."""
-    state = TrialState.FAIL if value is None else TrialState.COMPLETE
-    try:
-        # also without any: an interrupted attempt may have left some
-        for key, said in attributes.items():
-            if said or trial.user_attrs.get(key):
-                ledger.mark(trial.number, key, said)
-        ledger.study.tell(trial.number, value, state=state)
-    except (UpdateFinishedTrialError, ValueError):
-        return False
-    return True
+        if told.counts:
+            stored = stored._replace(num=stored.num + 1)
+        elif len(outcomes) > 1 and _is_same(ledger, told.trial, outcome):
+            stored = stored._replace(known=stored.known + 1)
+        else:
+            stored.lost.append(_lost_sentence(ledger, number, told.trial))
+    return stored
 
 
 def spoil(ledger: Ledger, number: int, why: str) -> None:
     """Make a trial void that went wrong by chance: its design may be asked for again."""
-    if not void(ledger, number, why):
-        raise ValueError(f"trial {number} was told by somebody else at this moment")
+    told = tell(ledger, {number: Tell(None, {VOID: why})})[number]
+    if not told.counts:
+        raise ValueError(_lost_sentence(ledger, number, told.trial))
+
+
+def _lost_sentence(ledger: Ledger, number: int, told: FrozenTrial) -> str:
+    _, who = told.user_attrs.get(TOLD_BY, (None, ""))
+    return (
+        f"trial {number} was told at this moment by somebody else{f', {who}' if who else ''}, and "
+        f"what you said was not stored: {_told_sentence(ledger.trials, number, told)}"
+    )
 
 
 def _read_outcome(
@@ -400,7 +408,7 @@ def _told_sentence(trials: Sequence[FrozenTrial], number: int, told: FrozenTrial
             f"{_pending(trials)}"
         )
     if told.state != TrialState.COMPLETE:
-        reason = told.user_attrs.get(ERROR)
+        reason = told.user_attrs.get(ERROR) or told.user_attrs.get(VOID)
         said = "does not count" if kind_of(told) == "void" else "failed"
         return f"trial {number} {said}{f' ({reason})' if reason else ''}{where}. {_pending(trials)}"
     settings = ", ".join(f"{name} = {value}" for name, value in executed_of(told).items())

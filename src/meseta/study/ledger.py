@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.attributes import DESIGNS
-from meseta.integrations.optuna.changed import Distributions, changes_in, written
+from meseta.integrations.optuna.changed import Distributions, changes_of, written
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.study.database import (
     PatientDatabase,
@@ -38,9 +38,9 @@ from meseta.study.workers.liveness import with_silence
 if TYPE_CHECKING:
     from meseta.space.space import Space
 
-# An attribute of studies. 1: the trials say all. 2: amendments and changes count, which older
-# versions of meseta do not know.
-FORMAT, OLDEST, NEWEST = "meseta:format", 1, 2
+# An attribute of studies. 1: the trials say all. 2: amendments and changes count. 3: what is told
+# of a trial is one attribute. Older versions of meseta do not know the later ones.
+FORMAT, OLDEST, NEWEST = "meseta:format", 1, 3
 
 
 class StorageError(RuntimeError):
@@ -95,7 +95,7 @@ class Ledger:
 
     def check_unchanged(self) -> None:
         """Refuse to go on where somebody has changed the parameters meanwhile."""
-        changed = changes_in(self.study.user_attrs)
+        changed = changes_of(self.study)
         if changed and changed[-1].parameters != self.distributions:
             raise StorageError(
                 f"the parameters of the study {self.file.name!r} were changed meanwhile; start "
@@ -159,11 +159,7 @@ def open_ledger(
 
 def stored_names(study: optuna.Study) -> dict[str, str]:
     """The parameters that new trials have under another name."""
-    return {
-        name: alias
-        for change in changes_in(study.user_attrs)
-        for name, alias in change.stored.items()
-    }
+    return {name: alias for change in changes_of(study) for name, alias in change.stored.items()}
 
 
 def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, PatientDatabase]:
@@ -198,7 +194,7 @@ def _format(study: optuna.Study) -> Any:
 
 
 def raise_format(study: optuna.Study) -> None:
-    """Say that versions of meseta that do not know amendments would misread the study."""
+    """Say that versions of meseta that do not know tells and amendments would misread the study."""
     _keep(study, {FORMAT: NEWEST})
 
 
@@ -227,7 +223,7 @@ def differences(file: StudyFile, study: optuna.Study, wanted: Distributions) -> 
 
 def kept_designs(study: optuna.Study) -> dict[str, list[float]]:
     """The ranges of designs that the study has trials of."""
-    changed = changes_in(study.user_attrs)
+    changed = changes_of(study)
     return changed[-1].designs if changed else study.user_attrs.get(DESIGNS, {})
 
 

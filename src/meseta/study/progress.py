@@ -1,10 +1,10 @@
 """The progress of a study: trials by their state, and how trials end."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial, TrialState, create_trial
@@ -18,9 +18,11 @@ from meseta.integrations.optuna.attributes import (
     is_withdrawn,
     stated_of,
 )
+from meseta.integrations.optuna.told import Tell, is_double
 from meseta.optimizer.evaluation import DEATHS
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, CONFIRMS, INSTEAD_OF, SEEN
+from meseta.study.telling import Told, add_once, tell
 from meseta.study.workers.liveness import is_abandoned, says_nothing
 from meseta.study.workers.nearness import BESIDE, distance
 
@@ -152,41 +154,44 @@ def void(ledger: Ledger, number: int, why: str) -> bool:
 def is_given_up(trial: FrozenTrial) -> bool:
     """Whether others ended the trial without an outcome, which may still come."""
     by_deaths = kind_of(trial) == "failed" and str(trial.user_attrs.get(ERROR)).startswith(GONE)
-    return kind_of(trial) == "void" or by_deaths
+    return by_deaths or (kind_of(trial) == "void" and bool(trial.params) and not is_double(trial))
 
 
 def kept_instead(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:
     """The trial with the outcome of one that was given up before; None: there is none."""
-    return next((each for each in trials if each.user_attrs.get(INSTEAD_OF) == number), None)
+    return next(
+        (
+            each
+            for each in trials
+            if each.user_attrs.get(INSTEAD_OF) == number and not is_double(each)
+        ),
+        None,
+    )
 
 
-def keep_instead(
-    ledger: Ledger, ended: FrozenTrial, value: float | None, attributes: Mapping[str, Any]
-) -> None:
-    """Store the outcome of a trial that was given up before, as a trial of its own."""
+def keep_instead(ledger: Ledger, ended: FrozenTrial, said: Tell, what: str = "") -> Told:
+    """Store the outcome of a trial that was given up before, as a trial of its own.
+
+    Whoever tells the same at the same moment, which `what` may say, finds it told.
+    """
     # what was stated of parameters that it is older than belongs to the new trial, too
     stated = {n: v for n, v in stated_of(ended).items() if ended.params.get(n) != v}
-    executed = {**stated, **attributes.get(EXECUTED, {})}
-    unmeasured = [*attributes.get(UNMEASURED, ()), *stated_of(ended)]
+    executed = {**stated, **said.attributes.get(EXECUTED, {})}
+    unmeasured = [*said.attributes.get(UNMEASURED, ()), *stated_of(ended)]
+    attributes = {**said.attributes, EXECUTED: executed, UNMEASURED: unmeasured}
     kept = create_trial(
-        state=TrialState.FAIL if value is None else TrialState.COMPLETE,
-        value=value,
+        state=said.state,
+        value=said.value,
         params=ended.params,
         distributions=ended.distributions,
         user_attrs={
             INSTEAD_OF: ended.number,
-            **attributes,
-            **({EXECUTED: executed} if executed else {}),
-            **({UNMEASURED: unmeasured} if unmeasured else {}),
+            **{key: each for key, each in attributes.items() if each},
         },
     )
-    ledger.add_trials([kept])
+    (told,) = add_once(ledger, [(f"the outcome of trial {ended.number}{what}", kept)])
+    return told
 
 
 def _end(ledger: Ledger, number: int, key: str, why: str) -> bool:
-    try:
-        ledger.mark(number, key, why)
-        ledger.study.tell(number, state=TrialState.FAIL)
-    except (UpdateFinishedTrialError, ValueError):
-        return False
-    return True
+    return tell(ledger, {number: Tell(None, {key: why})})[number].counts

@@ -23,7 +23,7 @@ from meseta.integrations.optuna.attributes import (
     precision_of,
     stds_of,
 )
-from meseta.integrations.optuna.changed import changes_in
+from meseta.integrations.optuna.changed import changes_of
 from meseta.optimizer.amendment import Amendment
 from meseta.optimizer.precision import COUNT
 from meseta.optimizer.record import Kept, Trial
@@ -231,13 +231,13 @@ def change_data(study: Study) -> list[dict[str, Any]]:
     """The changes of the parameters, for programs."""
     return [
         {"who": each.who, "when": each.when, "trials": each.trials, "changes": list(each.words)}
-        for each in changes_in(study.user_attrs)
+        for each in changes_of(study)
     ]
 
 
 def change_lines(study: Study) -> list[str]:
     """The changes of the parameters, a line each."""
-    return [f"changed: {one_line(str(each))}" for each in changes_in(study.user_attrs)]
+    return [f"changed: {one_line(str(each))}" for each in changes_of(study)]
 
 
 def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Put the record of a study right: corrections, withdrawals and comments."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
@@ -101,13 +102,27 @@ def comment(study: Study, number: int, text: str, *, who: str | None = None) -> 
 
 
 def store(study: Study, trial: FrozenTrial, amendment: Amendment) -> Amendment:
-    """Store an amendment of a trial of `amended_trials`, and return it with what was before."""
-    entry = present_entry(trial)
-    check_amendment(trial.number, entry, amendment)
+    """Store an amendment of a trial of `amended_trials`, and return it with what was before.
+
+    A RuntimeError says where somebody else amended the trial at the same moment, and that holds.
+    """
+    check_amendment(trial.number, present_entry(trial), amendment)
     key = f"{AMENDMENT}{trial.number}:{uuid4().hex}"
     order = len(amendments_of(trial))
     study.set_user_attr(key, as_attribute(trial.number, order, amendment))
-    return applied(entry, [amendment])[0][1]
+    now = next(each for each in amended_trials(study) if each.number == trial.number)
+    known = amendments_of(now)
+    at = max(n for n, each in enumerate(known) if replace(each, before=None) == amendment)
+    later = [each for each in known[at + 1 :] if each.what != "comment"]
+    if amendment.what == "correct" and is_withdrawn(now):
+        later = [each for each in known if each.what == "withdraw"][-1:]
+    if amendment.what != "comment" and later:
+        raise RuntimeError(
+            f"trial {trial.number} was put right by somebody else at the same moment, and that "
+            f"holds ({later[-1]}); what you said is on record before it. Look at the trial, and "
+            "correct it again if that is wrong"
+        )
+    return known[at]
 
 
 def present_entry(trial: FrozenTrial) -> Entry:

@@ -32,6 +32,7 @@ from meseta.integrations.optuna.attributes import (
     unmeasured_of,
 )
 from meseta.integrations.optuna.changed import changed, changes_in
+from meseta.integrations.optuna.told import with_told, without_doubles
 from meseta.optimizer.amendment import Amendment, Entry, applied, read_amendment
 from meseta.optimizer.precision import COUNT, STD
 
@@ -40,8 +41,9 @@ def amended_trials(study: Study, states: Sequence[TrialState] | None = None) -> 
     """All trials, or those in these states, with what was said of them and the study later."""
     # first: what is amended has finished before
     attributes = attributes_of(study)
-    said, changes = amendments_in(attributes), changes_in(attributes)
-    trials = [changed(trial, changes) for trial in study.get_trials(deepcopy=False)]
+    said, stored = amendments_in(attributes), study.get_trials(deepcopy=False)
+    changes = changes_in(attributes, stored)
+    trials = [changed(trial, changes) for trial in without_doubles(map(with_told, stored))]
     read = [amended(trial, said.get(trial.number, ())) for trial in trials]
     return [trial for trial in read if states is None or trial.state in states]
 

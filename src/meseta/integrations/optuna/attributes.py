@@ -36,6 +36,17 @@ VOID = "meseta:void"
 ERROR = "meseta:error"
 # A remark for people that came with the outcome.
 COMMENT = "meseta:comment"
+# Attributes of a trial begin with this, then an identity of their own: all that somebody told of
+# it, see `told`.
+TOLD = "meseta:told:"
+# The key of the tell that counts, and who told it. Readers of the trials compute it; it is never
+# stored.
+TOLD_BY = "meseta:told-by"
+# What a trial stands for that was added, and an identity of who added it: of several that stand for
+# the same, the first one counts.
+ONCE = "meseta:once"
+# The number of that first one. Readers of the trials compute it; it is never stored.
+DOUBLE_OF = "meseta:double-of"
 # Attributes of a study begin with this, then the number of a trial and an identity of their own: an
 # amendment each, since a finished trial cannot be changed, and nobody overwrites what others wrote.
 AMENDMENT = "meseta:amend:"
@@ -43,8 +54,8 @@ AMENDMENT = "meseta:amend:"
 # both, see `amended_trials`; they are never stored.
 AMENDED = "meseta:amended"
 EARLIER = "meseta:earlier"
-# Attributes of a study begin with this, then an identity of their own: its parameters from some
-# moment on, see `changed`.
+# The parameters of a study from some moment on, see `changed`: an attribute of a trial that does
+# not count and stands for the change. Attributes of the study began with it before.
 CHANGE = "meseta:changes:"
 # The values of parameters that a trial is older than. Readers of the trials compute it; it is never
 # stored.

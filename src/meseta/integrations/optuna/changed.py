@@ -1,14 +1,14 @@
 """Studies whose parameters were changed: old trials as the parameters of today have them.
 
-Optuna keeps the distributions of a trial as they were. A change is an attribute of the study, and
-is applied here, to copies.
+Optuna keeps the distributions of a trial as they were. A change is applied here, to copies. It is
+stored as a trial that does not count: the storage gives such trials their numbers one by one, so
+that of two changes planned at the same moment every reader takes the same one.
 """
 
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import uuid4
 
 from optuna.distributions import (
     BaseDistribution,
@@ -19,13 +19,14 @@ from optuna.distributions import (
     json_to_distribution,
 )
 from optuna.study import Study
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.integrations.optuna.attributes import (
     CHANGE,
     EXECUTED,
     STATED,
     UNMEASURED,
+    VOID,
     executed_of,
     unmeasured_of,
 )
@@ -53,6 +54,7 @@ class Change:
     # parameter change.
     stored: dict[str, str]
     stated: dict[str, Stated]  # of the parameters that were added
+    order: int  # the number of changes that were known when it was planned
     trials: int  # the number of trials before
     words: tuple[str, ...]  # what was changed, a sentence each
     who: str = field(default_factory=user_name)
@@ -61,35 +63,60 @@ class Change:
     def __str__(self) -> str:
         return f"{'; '.join(self.words)} ({self.who}, {local_time(self.when)})"
 
+    def is_like(self, other: "Change") -> bool:
+        """Whether both change the same study in the same way, whoever planned them and when."""
+        return all(
+            getattr(self, name) == getattr(other, name)
+            for name in ("parameters", "designs", "stored", "stated", "order")
+        )
 
-def changes_in(attributes: Mapping[str, Any]) -> list[Change]:
-    """The changes that a study holds, in the order in which they were made."""
-    found = [(stored, key) for key, stored in attributes.items() if key.startswith(CHANGE)]
+
+def changes_in(attributes: Mapping[str, Any], trials: Sequence[FrozenTrial]) -> list[Change]:
+    """Return the changes that hold, in their order, from the attributes and trials of a study.
+
+    A change that was planned before another one was stored does not hold.
+    """
+    # as they were stored at first
+    found = [(each, key) for key, each in attributes.items() if key.startswith(CHANGE)]
+    held: list[Change] = []
     try:
         ordered = sorted(found, key=lambda item: (item[0]["order"], item[0]["when"], item[1]))
-        return [_read(stored) for stored, _ in ordered]
+        stored = [each for each, _ in ordered]
+        for trial in trials:
+            if CHANGE in trial.user_attrs:
+                stored.append({**trial.user_attrs[CHANGE], "trials": trial.number})
+        for change in map(_read, stored):
+            if change.order == len(held):
+                held.append(change)
     except (TypeError, ValueError, KeyError):
         raise ValueError(
             f"an attribute {CHANGE!r} of the study is no change of its parameters that is known "
             "here; a newer version of meseta may have made it: pip install -U meseta"
         ) from None
+    return held
 
 
-def store_change(study: Study, change: Change) -> None:
-    """Store a change: from now on it holds."""
-    order = len(changes_in(study.user_attrs))
+def changes_of(study: Study) -> list[Change]:
+    """Return the changes of the parameters of a study that hold, in their order."""
+    return changes_in(study.user_attrs, study.get_trials(deepcopy=False))
+
+
+def store_change(study: Study, change: Change) -> bool:
+    """Store a change, which holds from now on; False: another one was stored before it."""
     said = {
-        "order": order,
+        "order": change.order,
         "parameters": written(change.parameters),
         "designs": change.designs,
         "stored": change.stored,
         "stated": {name: vars(each) for name, each in change.stated.items()},
-        "trials": change.trials,
         "words": list(change.words),
         "who": change.who,
         "when": change.when,
     }
-    study.set_user_attr(f"{CHANGE}{uuid4().hex}", said)
+    words = "the parameters of the study were changed"
+    study.add_trial(create_trial(state=TrialState.FAIL, user_attrs={VOID: words, CHANGE: said}))
+    held = changes_of(study)
+    return len(held) > change.order and held[change.order].is_like(change)
 
 
 def written(distributions: Distributions) -> dict[str, str]:
@@ -107,6 +134,7 @@ def _read(stored: Mapping[str, Any]) -> Change:
         dict(stored["designs"]),
         dict(stored["stored"]),
         {name: Stated(**each) for name, each in stored["stated"].items()},
+        int(stored["order"]),
         int(stored["trials"]),
         tuple(stored["words"]),
         str(stored["who"]),

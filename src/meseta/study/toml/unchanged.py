@@ -12,7 +12,7 @@ from optuna.distributions import (
 )
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.integrations.optuna.changed import Distributions, changes_in, read_written
+from meseta.integrations.optuna.changed import Distributions, changes_of, read_written
 
 # An attribute of studies: the parameters by name, as Optuna writes distributions. A trial that is
 # just begun does not have all of its parameters yet, so trials alone cannot tell.
@@ -23,7 +23,7 @@ def kept_parameters(study: Study, trials: Sequence[FrozenTrial]) -> Distribution
     """The parameters that the study has trials of; empty: there are none yet."""
     if not any(trial.distributions for trial in trials):
         return {}
-    changed = changes_in(study.user_attrs)
+    changed = changes_of(study)
     if changed:
         return changed[-1].parameters
     kept = study.user_attrs.get(PARAMETERS)

@@ -8,8 +8,6 @@ from contextlib import suppress
 from typing import Any
 
 import optuna
-from optuna.exceptions import UpdateFinishedTrialError
-from optuna.trial import FrozenTrial, TrialState
 
 from meseta.boundary import LONGEST_TEXT, cut, read_value
 from meseta.integrations.optuna.attributes import (
@@ -19,6 +17,7 @@ from meseta.integrations.optuna.attributes import (
     OUTCOMES,
     PRECISION,
 )
+from meseta.integrations.optuna.told import Tell
 from meseta.optimizer.precision import COUNT, STD
 from meseta.study.database import PATIENCE
 from meseta.study.interrupts import uninterrupted
@@ -34,6 +33,7 @@ from meseta.study.progress import (
 )
 from meseta.study.quality import Quality, usual_execution
 from meseta.study.sampling import FileSampler
+from meseta.study.telling import tell
 from meseta.study.workers.hand_over import as_text
 from meseta.study.workers.liveness import beating
 from meseta.study.workers.nearness import gives_way
@@ -204,11 +204,11 @@ def _store(
     Every call waits for a database that is away. Other failures, such as a full disk, are tried
     again for half a minute.
     """
-    begun = time.monotonic()
+    begun, said = time.monotonic(), Tell(value, attributes)
     try:
         for wait in (*STORING, None):
             try:
-                _tell(ledger, trial, value, attributes)
+                _tell(ledger, trial.number, said)
                 return
             except Exception:
                 if wait is None or time.monotonic() - begun > PATIENCE:
@@ -247,26 +247,12 @@ def _quality_words(attributes: dict[str, Any]) -> list[str]:
     return [word for pair in said for word in pair]
 
 
-def _tell(
-    ledger: Ledger, trial: optuna.Trial, value: float | None, attributes: dict[str, Any]
-) -> None:
-    state = TrialState.FAIL if value is None else TrialState.COMPLETE
-    try:
-        for key, attribute in attributes.items():
-            trial.set_user_attr(key, attribute)
-        ledger.study.tell(trial, value, state=state)
-    except (UpdateFinishedTrialError, ValueError):
-        found = _trial(ledger, trial.number)
-        if not found.state.is_finished():
-            raise
-        if value is None or (found.state == TrialState.COMPLETE and found.value == value):
-            return
-        kept = kept_instead(ledger.trials, trial.number)
-        if (
-            kept is None or kept.value != value
-        ):  # told by hand, or by an attempt that seemed to fail
-            keep_instead(ledger, found, value, attributes)
-
-
-def _trial(ledger: Ledger, number: int) -> FrozenTrial:
-    return next(trial for trial in ledger.trials if trial.number == number)
+def _tell(ledger: Ledger, number: int, said: Tell) -> None:
+    """Tell a trial; a value counts, too, where others have ended the trial without it."""
+    told = tell(ledger, {number: said})[number]
+    if told.counts or said.value is None or told.trial.value == said.value:
+        return
+    kept = kept_instead(ledger.trials, number)
+    # another value was told by hand, or the same one by an attempt that had no answer
+    if kept is None or kept.value != said.value:
+        keep_instead(ledger, told.trial, said, f" by its worker, {said.value!r}")

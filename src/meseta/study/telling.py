@@ -1,0 +1,56 @@
+"""Tell trials: an outcome is stored whole, and what came of it is read back."""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.trial import FrozenTrial
+
+from meseta.integrations.optuna.attributes import ONCE, TOLD_BY
+from meseta.integrations.optuna.told import Once, Tell
+from meseta.study.ledger import Ledger, raise_format
+
+
+class Told(NamedTuple):
+    """What came of a tell."""
+
+    counts: bool  # False: somebody else has told the trial
+    trial: FrozenTrial  # as everybody reads it
+
+
+def tell(ledger: Ledger, said: Mapping[int, Tell]) -> dict[int, Told]:
+    """End trials by their numbers, unless somebody else has ended them.
+
+    Told again, the same tell counts once.
+    """
+    raise_format(ledger.study)
+    troubles: dict[int, Exception] = {}
+    for number, each in said.items():
+        try:
+            ledger.mark(number, each.key, each.stored)
+            ledger.study.tell(number, each.value, state=each.state)
+        except (UpdateFinishedTrialError, ValueError) as error:
+            troubles[number] = error
+    trials = ledger.trials
+    for number, trouble in troubles.items():
+        if not trials[number].state.is_finished():
+            raise trouble
+    found = {number: trials[number] for number in said}
+    keys = {number: trial.user_attrs.get(TOLD_BY, ("", ""))[0] for number, trial in found.items()}
+    return {n: Told(keys[n] == each.key, found[n]) for n, each in said.items()}
+
+
+def add_once(ledger: Ledger, several: Sequence[tuple[str, FrozenTrial]]) -> list[Told]:
+    """Add trials by what each stands for; what somebody else has just added counts once."""
+    raise_format(ledger.study)
+    every = [Once(what) for what, _ in several]
+    ledger.add_trials([each.mark(trial) for each, (_, trial) in zip(every, several, strict=True)])
+    first: dict[str, FrozenTrial] = {}
+    for trial in ledger.trials:
+        if ONCE in trial.user_attrs:
+            first.setdefault(trial.user_attrs[ONCE]["what"], trial)
+    found = [first[each.what] for each in every]
+    return [
+        Told(trial.user_attrs[ONCE]["by"] == each.by, trial)
+        for each, trial in zip(every, found, strict=True)
+    ]
