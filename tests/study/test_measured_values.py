@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -126,8 +127,8 @@ def test_what_is_stated_of_a_new_parameter_was_not_measured(folder, asked):
     assert pairs() == {"x": 2, "speed": 0}
     typed("correct", "lab.toml", 0, "--set", "speed=3.8", "--why", "found the note")
     assert pairs() == {"x": 2, "speed": 0}
-    typed("ask", "lab.toml")
-    typed("tell", "lab.toml", 5, "0.5", "--set", "speed=4.5")
+    (new,) = json.loads(typed("ask", "lab.toml", "--json").stdout)
+    typed("tell", "lab.toml", new["trial"], "0.5", "--set", "speed=4.5")
     assert pairs() == {"x": 2, "speed": 1}
 
 

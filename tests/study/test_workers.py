@@ -20,6 +20,7 @@ from sqlalchemy.exc import OperationalError, PendingRollbackError
 from command_line import typed
 from examples import some, thorough
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
+from meseta.integrations.optuna.told import Tell
 from meseta.optimizer.evaluation import DEATHS
 from meseta.study import database, lab
 from meseta.study.database import open_database, trouble
@@ -307,7 +308,7 @@ def test_a_design_that_ends_its_workers_has_failed(tmp_path):
     assert asked(ledger).params["x"] != designs[0]
     # its worker may have come far enough to have the value all the same
     late = lab.read_outcome(ledger, DEATHS - 1, lab.Cells("1.5"))
-    assert "given up" in lab.store(ledger, [late])[0]
+    assert "given up" in lab.store(ledger, [late]).notes[0]
     assert (ledger.trials[-1].value, ledger.trials[-1].params["x"]) == (1.5, designs[0])
 
 
@@ -601,11 +602,12 @@ def test_a_value_may_be_told_after_its_trial_was_begun_anew(folder):
     typed("tell", "s.toml", 0, "--set", "x=0.25", "-1.5")
     assert [kind_of(each) for each in ledger.trials] == ["void", "complete"]
     assert (ledger.trials[1].value, ledger.trials[1].params) == (-1.5, trial.params)
-    assert ledger.trials[1].user_attrs == {EXECUTED: {"x": 0.25}, INSTEAD_OF: 0}
+    assert ledger.trials[1].user_attrs[EXECUTED] == {"x": 0.25}
+    assert ledger.trials[1].user_attrs[INSTEAD_OF] == 0
     # the worker lives after all, and has the same value
-    work._tell(ledger, trial, -1.5, {EXECUTED: {"x": 0.25}})
+    work._tell(ledger, 0, Tell(-1.5, {EXECUTED: {"x": 0.25}}))
     assert len(ledger.trials) == 2
-    work._tell(ledger, trial, -2.5, {})
+    work._tell(ledger, 0, Tell(-2.5, {}))
     assert [each.value for each in ledger.trials] == [None, -1.5, -2.5]
 
 

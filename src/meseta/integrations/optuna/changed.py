@@ -103,7 +103,15 @@ def changes_of(study: Study) -> list[Change]:
 
 def store_change(study: Study, change: Change) -> bool:
     """Store a change, which holds from now on; False: another one was stored before it."""
-    said = {
+    attributes = {VOID: "the parameters of the study were changed", CHANGE: as_stored(change)}
+    study.add_trial(create_trial(state=TrialState.FAIL, user_attrs=attributes))
+    held = changes_of(study)
+    return len(held) > change.order and held[change.order].is_like(change)
+
+
+def as_stored(change: Change) -> dict[str, Any]:
+    """Return a change as it is stored."""
+    return {
         "order": change.order,
         "parameters": written(change.parameters),
         "designs": change.designs,
@@ -113,10 +121,6 @@ def store_change(study: Study, change: Change) -> bool:
         "who": change.who,
         "when": change.when,
     }
-    words = "the parameters of the study were changed"
-    study.add_trial(create_trial(state=TrialState.FAIL, user_attrs={VOID: words, CHANGE: said}))
-    held = changes_of(study)
-    return len(held) > change.order and held[change.order].is_like(change)
 
 
 def written(distributions: Distributions) -> dict[str, str]:
