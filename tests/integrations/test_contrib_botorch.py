@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import botorch_community.acquisition
@@ -117,6 +119,10 @@ def test_only_public_names_are_imported():
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith(("from ", "import ")) and "__future__" not in line:
                 assert not any(word.startswith("_") for word in line.replace(".", " ").split())
+
+
+def test_it_keeps_the_rules_of_their_linter():
+    subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", CONTRIB], check=True)
 
 
 def test_it_does_not_need_meseta():

@@ -20,6 +20,7 @@ from gpytorch.means import LinearMean
 
 class RobustMean(NoisyInputAcquisitionFunction):
     def __init__(self, model, input_noise_std, X_pending=None) -> None:
+        """Condition on pending points last, as every subclass has to."""
         super().__init__(model=model, input_noise_std=input_noise_std)
         self.set_X_pending(X_pending)
 
