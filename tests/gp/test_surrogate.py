@@ -1,8 +1,9 @@
 """Which BoTorch models a posterior of g is made from, and which are refused."""
 
 import pytest
+import torch
 from botorch.models import SingleTaskGP
-from botorch.models.transforms import Log, Normalize, Warp
+from botorch.models.transforms import Log, Normalize, Standardize, Warp
 from gpytorch.kernels import (
     LinearKernel,
     MaternKernel,
@@ -11,7 +12,8 @@ from gpytorch.kernels import (
     RBFKernel,
     ScaleKernel,
 )
-from gpytorch.means import LinearMean
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
+from gpytorch.means import ConstantMean, LinearMean
 from torch.testing import assert_close
 
 from gp_models import kernel, model, normal, small_model, tensor, uniform
@@ -57,6 +59,168 @@ MODELS = {
         "Standardize",
     ),
 }
+
+
+class ShiftedModel(SingleTaskGP):
+    def forward(self, x):
+        prior = super().forward(x)
+        return type(prior)(prior.mean + x.sum(-1), prior.lazy_covariance_matrix)
+
+
+class ShiftedPosterior(SingleTaskGP):
+    def posterior(self, X, **options):
+        return super().posterior(X + 0.1, **options)
+
+
+class ShiftedMean(ConstantMean):
+    def forward(self, x):
+        return super().forward(x) + x.sum(-1)
+
+
+class Halved(ScaleKernel):
+    def forward(self, *points, **options):
+        return super().forward(*points, **options) / 2
+
+
+class Noisier(GaussianLikelihood):
+    def marginal(self, distribution, *args, **options):
+        return super().marginal(super().marginal(distribution, *args), *args)
+
+
+class Squared(Normalize):
+    def transform(self, X):
+        return super().transform(X) ** 2
+
+
+class SquaredInside(Normalize):
+    def _transform(self, X):
+        return super()._transform(X) ** 2
+
+
+class Doubled(Standardize):
+    def untransform_posterior(self, posterior, X=None):
+        return super().untransform_posterior(super().untransform_posterior(posterior, X), X)
+
+
+def se():
+    return kernel("se", [0.4, 0.6], 1.3)
+
+
+def patched(model, part, name, change):
+    """A model with one method of one part replaced."""
+    module = model if part is None else model.get_submodule(part)
+    before = getattr(module, name)
+    setattr(module, name, lambda *args, **options: change(before(*args, **options)))
+    return model
+
+
+def with_raw(part, name, value):
+    changed = SingleTaskGP(X, Y[:, None])
+    changed.get_submodule(part).get_parameter(name).data.fill_(value)
+    return changed
+
+
+def changed_after_a_prediction():
+    changed = model(X, Y, se(), 1e-3)
+    changed.posterior(X)
+    changed.covar_module.base_kernel.lengthscale = tensor([0.1, 0.2])
+    return changed
+
+
+# What computes otherwise than the class it is derived from, and what the refusal has to name.
+REPLACED = {
+    "forward of a model": (lambda: ShiftedModel(X, Y[:, None], covar_module=se()), "own forward"),
+    "posterior": (lambda: ShiftedPosterior(X, Y[:, None], covar_module=se()), "own posterior"),
+    "a mean": (lambda: gp(se(), mean_module=ShiftedMean()), "ShiftedMean: .* own forward"),
+    "a scale": (lambda: gp(Halved(RBFKernel(ard_num_dims=2))), "Halved: .* own forward"),
+    "a likelihood": (lambda: gp(se(), likelihood=Noisier()), "Noisier: .* own marginal"),
+    "an input transform": (
+        lambda: gp(se(), input_transform=Squared(2)),
+        "Squared: .* own transform",
+    ),
+    "an input transform, inside": (
+        lambda: gp(se(), input_transform=SquaredInside(2)),
+        "the model itself has",
+    ),
+    "an outcome transform": (
+        lambda: gp(se(), outcome_transform=Doubled(1)),
+        "Doubled: .* own untransform_posterior",
+    ),
+    "a patched mean": (
+        lambda: patched(gp(se()), "mean_module", "forward", lambda mean: mean + 1),
+        "ConstantMean: .* own forward",
+    ),
+    "a patched kernel": (
+        lambda: patched(gp(se()), "covar_module.base_kernel", "forward", lambda k: k**2),
+        "RBFKernel: .* own forward",
+    ),
+    "a patched noise": (
+        lambda: patched(gp(se()), "likelihood.noise_covar", "forward", lambda noise: 2 * noise),
+        "the noise variance is .* the model itself has",
+    ),
+    "a transform not used for predictions": (
+        lambda: gp(se(), input_transform=Normalize(2, transform_on_eval=False)),
+        "the model itself has",
+    ),
+    "stale caches": (changed_after_a_prediction, r"model\.train\(\) and model\.eval\(\)"),
+    "a negative lengthscale": (
+        lambda: with_raw("covar_module", "raw_lengthscale", -1.0),
+        "lengthscale must be positive and finite",
+    ),
+    "a lengthscale that is NaN": (
+        lambda: with_raw("covar_module", "raw_lengthscale", torch.nan),
+        "lengthscale must be positive and finite",
+    ),
+    "a negative noise variance": (
+        lambda: with_raw("likelihood.noise_covar", "raw_noise", -1.0),
+        "noise variance must be finite and not negative",
+    ),
+    "an infinite mean": (
+        lambda: with_raw("mean_module", "raw_constant", torch.inf),
+        "constant mean must be finite",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPLACED)
+def test_models_that_compute_otherwise_than_their_hyper_parameters_say_are_refused(name):
+    make, expected = REPLACED[name]
+    with pytest.raises(ValueError, match=expected):
+        RobustPosterior.from_model(make(), Normal(0.1))
+
+
+class Named(SingleTaskGP):
+    def __init__(self, name):
+        super().__init__(X, Y[:, None], covar_module=se(), input_transform=Normalize(2))
+        self.name = name
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Named("mine"),
+        lambda: gp(se(), input_transform=Normalize(2, indices=[1])),
+        lambda: gp(se(), input_transform=Normalize(2), outcome_transform=Standardize(1)),
+        lambda: gp(se(), mean_module=ConstantMean()),
+        lambda: gp(
+            se(),
+            likelihood=FixedNoiseGaussianLikelihood(
+                uniform(6, seed=3), learn_additional_noise=True
+            ),
+        ),
+        lambda: SingleTaskGP(X.float(), Y[:, None].float()),
+        lambda: SingleTaskGP(X[:1], Y[:1, None], outcome_transform=None),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::botorch.exceptions.InputDataWarning")
+def test_models_as_botorch_has_them_are_read_and_left_as_they_were(make):
+    model, x = make().eval(), uniform(4, 2, seed=5)
+    moments = RobustPosterior.from_model(model, Normal(0.0)).joint(x)
+    assert model.prediction_strategy is None
+    theirs = model.posterior(x.to(model.train_targets))
+    rounding = {"rtol": 1e-3, "atol": 1e-3} if theirs.mean.dtype == torch.float else {}
+    assert_close(moments.m_f, theirs.mean.flatten().detach().double(), **rounding)
+    assert_close(moments.v_f, theirs.variance.flatten().detach().double(), **rounding)
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -15,7 +15,8 @@ from botorch.models.transforms.outcome import Log, Standardize
 from botorch.utils.testing import BotorchTestCase
 from botorch_community.acquisition.noisy_input import NoisyInputAcquisitionFunction
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
-from gpytorch.means import LinearMean
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ConstantMean, LinearMean
 
 
 class RobustMean(NoisyInputAcquisitionFunction):
@@ -26,6 +27,25 @@ class RobustMean(NoisyInputAcquisitionFunction):
 
     def forward(self, X):
         return self.robust_mean(X).squeeze(-1)
+
+
+class ShiftedModel(SingleTaskGP):
+    def forward(self, x):
+        return super().forward(x + 0.1)
+
+
+class ShiftedMean(ConstantMean):
+    def forward(self, x):
+        return super().forward(x) + x.sum(-1)
+
+
+class Halved(ScaleKernel):
+    def forward(self, *args, **kwargs):
+        return super().forward(*args, **kwargs) / 2
+
+
+class OtherNoise(GaussianLikelihood):
+    pass
 
 
 class TestNoisyInputAcquisitionFunction(BotorchTestCase):
@@ -95,7 +115,14 @@ class TestNoisyInputAcquisitionFunction(BotorchTestCase):
                 SingleTaskGP(X, Y, covar_module=RBFKernel(active_dims=(0,))),
                 "RBFKernel over all",
             ),
+            (
+                SingleTaskGP(X, Y, covar_module=Halved(RBFKernel())),
+                "RBFKernel over all",
+            ),
             (SingleTaskGP(X, Y, mean_module=LinearMean(2)), "constant mean"),
+            (SingleTaskGP(X, Y, mean_module=ShiftedMean()), "constant mean"),
+            (SingleTaskGP(X, Y, likelihood=OtherNoise()), "has OtherNoise"),
+            (ShiftedModel(X, Y), "ShiftedModel has its own"),
             (SingleTaskGP(X, Y, input_transform=Log10([0])), "has Log10"),
             (SingleTaskGP(X, Y, input_transform=perturbation), "InputPerturbation"),
             (SingleTaskGP(X, Y, outcome_transform=Log()), "has Log"),
