@@ -21,6 +21,7 @@ from meseta.kernels.zone import Grid, confused_grid, placed_grid
 from meseta.noise import Independent, Joint, NoiseLaw, Normal, Placed, Substituted, Uniform
 from meseta.noise.joint import own_and_shared
 from meseta.noise.terms import Terms, terms
+from meseta.space.recording import check_recordable
 
 
 def smooth(
@@ -31,6 +32,7 @@ def smooth(
     `span` holds all designs at which g is evaluated (default: -1 to 2 in each dimension); only laws
     without a closed form need it.
     """
+    check_recordable()
     d = len(kernel.lengthscale)
     law = law.in_dimension(d)
     span = torch.tensor([[-1.0], [2.0]], dtype=torch.double).expand(2, d) if span is None else span
