@@ -3,7 +3,8 @@
 import pytest
 import torch
 from botorch.models import SingleTaskGP
-from botorch.models.transforms import Log, Normalize, Standardize, Warp
+from botorch.models.transforms import Log, Normalize, Round, Standardize, Warp
+from gpytorch.constraints import GreaterThan, Interval
 from gpytorch.kernels import (
     LinearKernel,
     MaternKernel,
@@ -13,12 +14,16 @@ from gpytorch.kernels import (
     ScaleKernel,
 )
 from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
-from gpytorch.means import ConstantMean, LinearMean
+from gpytorch.means import ConstantMean, LinearMean, ZeroMean
+from gpytorch.priors import GammaPrior
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from examples import examples
 from gp_models import kernel, model, normal, small_model, tensor, uniform
 from meseta import Normal
-from meseta.integrations.botorch import RobustPosterior
+from meseta.integrations.botorch import RobustPosterior, product_matern
 
 X, Y = uniform(6, 2, seed=0), normal(6, seed=1)
 
@@ -47,6 +52,14 @@ MODELS = {
         "two factors",
     ),
     "a dimension missing": (lambda: gp(RBFKernel(active_dims=(0,))), "depend"),
+    "a rounded input": (
+        lambda: gp(kernel("se", [1, 1]), input_transform=Round(integer_indices=[0])),
+        "input transform, Round",
+    ),
+    "a reversed transform": (
+        lambda: gp(kernel("se", [1, 1]), input_transform=Normalize(2, reverse=True)),
+        "reversed Normalize",
+    ),
     "a linear mean": (lambda: gp(kernel("se", [1, 1]), mean_module=LinearMean(2)), "ConstantMean"),
     "a warped input": (
         lambda: gp(kernel("se", [1, 1]), input_transform=Warp(d=2, indices=[0, 1])),
@@ -254,3 +267,112 @@ def test_active_dimensions_under_a_scale_count_once():
         model = SingleTaskGP(X, y[:, None], covar_module=covar_module, outcome_transform=None)
         moments = RobustPosterior.from_model(model, Normal(0.1)).joint(x)
         assert_close(moments.m_f, model.posterior(x).mean.flatten().detach())
+
+
+# Everything that a model may be made of, and whether it can be read.
+KERNELS = {
+    "default": lambda d: None,
+    "ard": lambda d: RBFKernel(ard_num_dims=d),
+    "one lengthscale": lambda d: ScaleKernel(RBFKernel()),
+    "priors": lambda d: ScaleKernel(
+        RBFKernel(ard_num_dims=d, lengthscale_prior=GammaPrior(3.0, 6.0)),
+        outputscale_prior=GammaPrior(2.0, 0.15),
+    ),
+    "intervals": lambda d: ScaleKernel(
+        RBFKernel(ard_num_dims=d, lengthscale_constraint=Interval(0.05, 4.0))
+    ),
+    "scaled twice": lambda d: ScaleKernel(ScaleKernel(RBFKernel(ard_num_dims=d))),
+    "product": lambda d: ScaleKernel(product_matern(1.5, d)),
+    "scaled factors": lambda d: ProductKernel(
+        *(ScaleKernel(MaternKernel(nu=2.5, active_dims=(i,))) for i in reversed(range(d)))
+    ),
+    "swapped": lambda d: ScaleKernel(
+        RBFKernel(ard_num_dims=d, active_dims=tuple(reversed(range(d))))
+    ),
+}
+MEANS = {
+    "default": lambda: None,
+    "zero": ZeroMean,
+    "constant": ConstantMean,
+    "bounded": lambda: ConstantMean(constant_constraint=Interval(-2.0, 2.0)),
+}
+INPUTS = {
+    "none": lambda d: None,
+    "all": Normalize,
+    "some": lambda d: Normalize(d, indices=[0]),
+    "centred": lambda d: Normalize(d, center=0.0),
+    "given": lambda d: Normalize(d, bounds=tensor([[-1.0] * d, [2.0] * d])),
+}
+OUTCOMES = {"none": lambda: None, "standardised": lambda: Standardize(1)}
+LIKELIHOODS = {
+    "default": lambda n: None,
+    "inferred": lambda n: GaussianLikelihood(noise_constraint=GreaterThan(1e-8)),
+    "fixed": lambda n: FixedNoiseGaussianLikelihood(0.01 + uniform(n, seed=3)),
+    "fixed and more": lambda n: FixedNoiseGaussianLikelihood(
+        0.01 + uniform(n, seed=3), learn_additional_noise=True
+    ),
+}
+made_of = st.fixed_dictionaries(
+    {
+        "seed": st.integers(0, 10**6),
+        "d": st.integers(1, 3),
+        "n": st.sampled_from([1, 2, 8, 25]),
+        "dtype": st.sampled_from([torch.double, torch.double, torch.float]),
+        "scale": st.sampled_from([1.0, 1e6, 1e-6]),
+        **{
+            name: st.sampled_from(list(kinds))
+            for name, kinds in (
+                ("kernel", KERNELS),
+                ("mean", MEANS),
+                ("inputs", INPUTS),
+                ("outcomes", OUTCOMES),
+                ("likelihood", LIKELIHOODS),
+            )
+        },
+    }
+)
+
+
+def assembled(parts):
+    """A model with hyper-parameters at random, within their constraints."""
+    d, n, dtype, seed = (parts[name] for name in ("d", "n", "dtype", "seed"))
+    x, noise = uniform(n, d, seed=seed), 0.2 * normal(n, 1, seed=seed + 1)
+    y = parts["scale"] * ((6 * x).sin().sum(-1, keepdim=True) + noise + 2)
+    gp = SingleTaskGP(
+        x.to(dtype),
+        y.to(dtype),
+        likelihood=LIKELIHOODS[parts["likelihood"]](n),
+        covar_module=KERNELS[parts["kernel"]](d),
+        mean_module=MEANS[parts["mean"]](),
+        input_transform=INPUTS[parts["inputs"]](d),
+        outcome_transform=OUTCOMES[parts["outcomes"]](),
+    ).to(dtype)
+    draw = torch.Generator().manual_seed(seed)
+    for _, raw, constraint in gp.named_parameters_and_constraints():
+        step = 0.5 * torch.randn(raw.shape, generator=draw)
+        if constraint is None or constraint.enforced:
+            raw.data += step
+        else:  # raw is the value itself
+            raw.data *= step.exp()
+            raw.data.clamp_(min=constraint.lower_bound)
+    return gp.eval()
+
+
+@examples(40)
+@given(parts=made_of)
+@pytest.mark.filterwarnings("ignore::botorch.exceptions.InputDataWarning")
+def test_models_of_any_supported_parts_have_the_posterior_of_botorch(parts):
+    gp = assembled(parts)
+    robust = RobustPosterior.from_model(gp, Normal(0.0))
+    x = uniform(5, parts["d"], seed=parts["seed"] + 2).to(gp.train_targets)
+    with torch.no_grad():
+        theirs = gp.posterior(x).distribution
+    moments, single = robust.joint(x.double()), parts["dtype"] == torch.float
+    core, y_scale = robust.core, robust.units.y_scale
+    size = (core.kernel.prior_variance.sqrt() + core.mean.abs() + core.y.abs().max()) * y_scale
+    # of the size of raw values, since the posterior of BoTorch is in the precision of the model
+    size += robust.units.y_offset.abs()
+    rounding = {"rtol": 0, "atol": 5e-3 if single else 1e-6}
+    assert_close(moments.m_f / size, theirs.mean.double() / size, **rounding)
+    variance = theirs.covariance_matrix.diagonal().double()
+    assert_close(moments.v_f / size**2, variance / size**2, **rounding)

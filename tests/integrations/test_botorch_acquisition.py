@@ -194,7 +194,7 @@ def test_models_are_not_made_in_inference_mode():
 
 
 def test_values_of_a_posterior_in_inference_mode_leave_it_as_it_was():
-    robust, fresh = (RobustPosterior.from_model(gp(), SHARP) for _ in range(2))
+    robust, fresh = (RobustPosterior.from_model(gp(), SHARP, BOX) for _ in range(2))
     with torch.inference_mode():
         x = POINTS.clone()[:, 0]
         moments, gaussian = robust.joint(x), robust.g(x)
@@ -222,3 +222,20 @@ def test_copies_of_a_unit_box_are_not_shared_with_the_caller():
     acquisition = RobustKnowledgeGradient(plain, Normal(0.1), bounds)
     bounds += 5
     assert torch.equal(acquisition.bounds, unit_box(2))
+
+
+@every_acquisition
+def test_beyond_the_box_there_are_values_or_a_refusal(name):
+    """BoTorch evaluates anywhere. So do laws with closed forms; others hold for the box."""
+    beyond = BOX[1:, None] + WIDTH
+    assert made(name)(beyond).isfinite().all()
+    with pytest.raises(ValueError, match="give bounds that hold all of x"):
+        made(name, law=SHARP)(beyond)
+
+
+def test_the_model_of_g_takes_bounds():
+    beyond = BOX[1:, None] + WIDTH / 2
+    with pytest.raises(ValueError, match="give bounds that hold all of x"):
+        RobustModel.from_model(gp(), SHARP).posterior(beyond)
+    wider = torch.stack([LOW - WIDTH, LOW + 2 * WIDTH])
+    assert RobustModel.from_model(gp(), SHARP, wider).posterior(beyond).mean.isfinite().all()

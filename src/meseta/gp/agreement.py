@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from botorch.models import SingleTaskGP
+from gpytorch.distributions import MultivariateNormal
 from jaxtyping import Float
 from linear_operator.settings import max_cholesky_size
 from linear_operator.utils.errors import NotPSDError
@@ -90,7 +91,7 @@ def _compared(
     yield "a prior covariance", covariance, kernel.k_f(x, x), rounding * variance
 
     data = model.forward(model.train_inputs[0])
-    noise = model.likelihood(data, model.train_inputs).variance - data.variance
+    noise = _variance(model.likelihood(data, model.train_inputs)) - _variance(data)
     s2 = surrogate.noise_variance
     yield "the noise variance", noise, s2, rounding * s2 + SLACK * eps * (variance + s2)
 
@@ -106,10 +107,16 @@ def _compared(
     # a solution is as exact as rounding times the condition number
     solved = SLACK * eps * len(s2) * variance / (s2.amin() + eps * variance)
     size = size + surrogate.y.abs().amax()
-    allowed = (rounding + solved) * size + SLACK * (ours.m_f - changed.m_f).abs()
+    raw_rounding = SLACK * eps * (units.y_offset / units.y_scale).abs()
+    allowed = (rounding + solved) * size + raw_rounding + SLACK * (ours.m_f - changed.m_f).abs()
     yield "the posterior mean", mean, ours.m_f, allowed
     allowed = (rounding + solved) * variance + SLACK * (ours.v_f - changed.v_f).abs()
     yield "the posterior variance", v_f, ours.v_f, allowed
+
+
+def _variance(distribution: MultivariateNormal) -> Tensor:
+    """The variances as they are: GPyTorch's own raises small ones."""
+    return distribution.lazy_covariance_matrix.diagonal(dim1=-2, dim2=-1)
 
 
 def _posterior(model: Any, x: Tensor) -> tuple[Tensor, Tensor] | None:
@@ -121,8 +128,7 @@ def _posterior(model: Any, x: Tensor) -> tuple[Tensor, Tensor] | None:
         with warnings.catch_warnings(), max_cholesky_size(num):
             warnings.simplefilter("ignore", NumericalWarning)  # jitter
             distribution = model.posterior(x).distribution
-            variance = distribution.covariance_matrix.diagonal()
-            return distribution.mean.double(), variance.double()
+            return distribution.mean.double(), _variance(distribution).double()
     except NotPSDError:
         return None
     finally:

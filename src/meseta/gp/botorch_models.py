@@ -227,8 +227,9 @@ def _read_units(model: SingleTaskGP, dimension: int) -> Units:
     x_map = getattr(model, "input_transform", None)
     y_map = getattr(model, "outcome_transform", None)
     if x_map is not None and (not isinstance(x_map, Normalize) or x_map.reverse):
+        reverse = "reversed " if isinstance(x_map, Normalize) else ""
         raise ValueError(
-            f"unsupported input transform {type(x_map).__name__}; use Normalize or none"
+            f"unsupported input transform, {reverse}{type(x_map).__name__}; use Normalize or none"
         )
     if y_map is not None and not isinstance(y_map, Standardize):
         raise ValueError(

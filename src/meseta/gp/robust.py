@@ -23,6 +23,8 @@ from meseta.space.recording import recordable
 # How often Var f(x + xi) is computed from the model that follows from it, at most, and the share of
 # the largest by which it may still change.
 ROUNDS, SETTLED = 10, 0.01
+# Of the box: as far beyond it as single precision may round.
+ROUNDING = 1e-6
 
 
 class Gaussian(NamedTuple):
@@ -120,7 +122,24 @@ class RobustPosterior:
             raise ValueError(f"x must be real numbers, got {x.dtype}")
         if not x.isfinite().all():
             raise ValueError("x has NaN or infinite values")
+        self._check_room(x)
         return x.clone().double() if x.is_inference() else x.double()
+
+    def _check_room(self, x: Tensor) -> None:
+        """Refuse places for which averages over the noise were not computed."""
+        room = self.core.kernel.room
+        if room is None or not x.numel():
+            return
+        low, high = self.units.x_to_raw(room)
+        slack = ROUNDING * (high - low).nan_to_num(posinf=0.0)
+        rows = x.detach().reshape(-1, self.dimension)
+        least, most = rows.amin(0), rows.amax(0)
+        for i in ((least < low - slack) | (most > high + slack)).nonzero().flatten().tolist():
+            raise ValueError(
+                f"x goes from {float(least[i]):g} to {float(most[i]):g} in column {i}, but the "
+                f"averages over this noise were computed for {float(low[i]):g} to "
+                f"{float(high[i]):g}; give bounds that hold all of x when the posterior is made"
+            )
 
 
 def as_surrogate(model: object) -> Surrogate:

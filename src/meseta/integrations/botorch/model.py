@@ -38,8 +38,11 @@ class RobustModel(Model):
         self.Y_new = Y_new
 
     @classmethod
-    def from_model(cls, model: object, noise: NoiseLaw) -> "RobustModel":
-        return cls(RobustPosterior.from_model(model, noise))
+    def from_model(
+        cls, model: object, noise: NoiseLaw, bounds: Tensor | None = None
+    ) -> "RobustModel":
+        """From what `RobustPosterior.from_model` takes; `bounds` hold all designs (2 x d)."""
+        return cls(RobustPosterior.from_model(model, noise, bounds))
 
     @property
     def num_outputs(self) -> int:
