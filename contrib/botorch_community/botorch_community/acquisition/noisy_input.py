@@ -165,7 +165,12 @@ class NoisyInputAcquisitionFunction(AcquisitionFunction, ABC):
         """
         x = self.model.transform_inputs(X).double()
         mean = self.mean + self._k(x, self.X, 1) @ self.weights
-        return (self.offset + self.scale * mean).to(X)
+        return in_precision_of(X, self.offset + self.scale * mean)
+
+
+def in_precision_of(X: Tensor, values: Tensor) -> Tensor:
+    """The values in the type of X, or as they are where X has whole numbers."""
+    return values.to(X) if X.is_floating_point() else values
 
 
 def _check_model(model: SingleTaskGP, name: str) -> None:

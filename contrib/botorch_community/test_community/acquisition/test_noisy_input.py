@@ -101,6 +101,13 @@ class TestNoisyInputAcquisitionFunction(BotorchTestCase):
             acqf.set_X_pending(X[:0, 0])
             self.assertEqual(len(acqf.X), 3)
 
+    def test_whole_numbers_have_values_in_double_precision(self) -> None:
+        for dtype in (torch.float, torch.double):
+            acqf = RobustMean(self._model(device=self.device, dtype=dtype), 0.1)
+            X = torch.tensor([[[0, 1]], [[1, -1]]], device=self.device)
+            self.assertEqual(acqf(X).dtype, torch.double)
+            self.assertAllClose(acqf(X), acqf(X.double()), atol=1e-6)
+
     def test_what_is_refused(self) -> None:
         tkwargs = {"device": self.device, "dtype": torch.double}
         X, Y = self._data(**tkwargs)
