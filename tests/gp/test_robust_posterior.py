@@ -13,7 +13,18 @@ from numpy.polynomial.hermite_e import hermegauss
 from numpy.polynomial.legendre import leggauss
 
 from gp_models import SHAPES, kernel, log_uniform, model, normal, random_model, tensor, uniform
-from meseta import Independent, Normal, Uniform
+from meseta import (
+    Discrete,
+    Empirical,
+    Independent,
+    Laplace,
+    Mixture,
+    Normal,
+    StudentT,
+    Triangular,
+    TruncatedNormal,
+    Uniform,
+)
 from meseta.gp.clamped import Clamped
 from meseta.integrations.botorch import RobustPosterior
 from meseta.kernels import SmoothedKernel
@@ -258,3 +269,60 @@ def test_rounding_at_the_data_is_no_negative_variance():
     moments = robust.core.moments(robust.core.X)
     assert (moments.v_g > 0).all()
     assert not robust.core.clamped.lowest
+
+
+# Laws without a closed form: their averages are computed for the designs of a box.
+OF_A_BOX = [
+    Laplace(0.1),
+    StudentT(5, 0.1),
+    Triangular(0.2),
+    TruncatedNormal(0.1, -0.2, 0.2),
+    Mixture([Normal(0.1), Normal(0.2)], [0.5, 0.5]),
+    Discrete([-0.1, 0.1], [0.5, 0.5]),
+    Empirical([-0.1, 0.1, 0.2]),
+]
+AROUND = tensor([[-1.0], [2.0]])
+
+
+@pytest.mark.parametrize("law", OF_A_BOX, ids=repr)
+@pytest.mark.parametrize("shape", ["se", "matern32"])
+def test_averages_hold_within_the_box_they_were_computed_for_and_are_refused_beyond(law, shape):
+    gp = random_model(3, 1, 6, shape=shape)
+    x = tensor([[-0.9], [-0.2], [0.5], [1.3], [2.0]])
+    narrow = RobustPosterior.from_model(gp, law)
+    for beyond in (x[1:3], x[2:4]):
+        with pytest.raises(ValueError, match=r"computed for 0 to 1; give bounds that hold all of"):
+            narrow.joint(beyond)
+        with pytest.raises(ValueError, match="give bounds"):
+            narrow.with_observations(beyond)
+    xi = law.in_dimension(1).sample(4000, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        f = torch.stack([gp.posterior(each + xi.reshape(-1, 1)).mean[:, 0] for each in x])
+    m_g = RobustPosterior.from_model(gp, law, AROUND).joint(x).m_g
+    assert ((m_g - f.mean(-1)).abs() < 5 * f.std(-1) / 4000**0.5).all()
+
+
+def test_closed_forms_hold_everywhere():
+    x = tensor([[-3.0], [5.0]])
+    for law in (Normal(0.1), Uniform(0.1), Normal(0.0)):
+        moments = RobustPosterior.from_model(random_model(3, 1, 6), law).joint(x)
+        assert (moments.v_g > 0).all()
+    joint = Normal(covariance=[[0.04, 0.018], [0.018, 0.01]])
+    assert (
+        RobustPosterior.from_model(random_model(5, 2, 8), joint)
+        .joint(5 + uniform(3, 2, seed=1))
+        .v_g
+        > 0
+    ).all()
+
+
+def test_only_the_columns_of_such_a_law_are_confined():
+    robust = RobustPosterior.from_model(
+        random_model(5, 2, 8), Independent([Normal(0.1), Laplace(0.1)])
+    )
+    assert robust.joint(tensor([[7.0, 0.5]])).m_g.isfinite().all()
+    with pytest.raises(ValueError, match="from 7 to 7 in column 1"):
+        robust.joint(tensor([[0.5, 7.0]]))
+    with pytest.raises(ValueError, match="give bounds"):
+        robust.g(tensor([[0.5, -1e-3]]))
+    assert robust.joint(tensor([[0.5, 1 + 1e-9]])).m_g.isfinite().all()  # rounding

@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import botorch_community.acquisition
@@ -112,11 +114,22 @@ def test_entropy_search_has_our_values(entropy_search, d, n, num_max_values):
         torch.testing.assert_close(theirs(x), mine(x), rtol=0, atol=1e-9)
 
 
+def test_values_at_whole_numbers_are_no_whole_numbers(contributed, entropy_search):
+    gp, designs = random_model(3, 2, 8, noise_variance=1e-3), uniform(30, 2, seed=1)
+    x = torch.tensor([[[0, 1]], [[1, 1]]])
+    for acquisition in (contributed(gp, 0.1, designs), entropy_search(gp, 0.1, designs)):
+        torch.testing.assert_close(acquisition(x), acquisition(x.double()))
+
+
 def test_only_public_names_are_imported():
     for path in CONTRIB.rglob("*.py"):
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith(("from ", "import ")) and "__future__" not in line:
                 assert not any(word.startswith("_") for word in line.replace(".", " ").split())
+
+
+def test_it_keeps_the_rules_of_their_linter():
+    subprocess.run([sys.executable, "-m", "ruff", "check", "--no-cache", CONTRIB], check=True)
 
 
 def test_it_does_not_need_meseta():

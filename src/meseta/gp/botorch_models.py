@@ -12,6 +12,7 @@ from gpytorch.settings import min_fixed_noise
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.agreement import refuse_other_values, refuse_replaced
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.kernels import StationaryKernel
 from meseta.kernels.shapes import SHAPES
@@ -94,6 +95,7 @@ def read_model(model: object) -> Surrogate:
             f"expected a fitted botorch SingleTaskGP, got {type(model).__name__}; "
             "fit one to your data first"
         )
+    refuse_replaced(model, SingleTaskGP)
     if model.num_outputs != 1 or len(model.batch_shape) > 0:
         raise ValueError(
             f"expected a model with one output and no batch, got {model.num_outputs} outputs and "
@@ -108,7 +110,7 @@ def read_model(model: object) -> Surrogate:
             "the model's data has NaN or infinite values; remove failed evaluations before fitting"
         )
     noise_variance, new_noise_variance = _read_noise(model, len(y))
-    return Surrogate(
+    surrogate = Surrogate(
         kernel=read_kernel(model.covar_module, X.shape[-1]),
         mean=_read_mean(model),
         X=X,
@@ -117,6 +119,8 @@ def read_model(model: object) -> Surrogate:
         new_noise_variance=new_noise_variance,
         units=_read_units(model, X.shape[-1]),
     )
+    refuse_other_values(model, surrogate)
+    return surrogate
 
 
 def read_kernel(kernel: Kernel, dimension: int) -> StationaryKernel:
@@ -130,14 +134,17 @@ def read_kernel(kernel: Kernel, dimension: int) -> StationaryKernel:
         if selects and part.active_dims is not None:
             dims = [dims[i] for i in part.active_dims.tolist()]
         if isinstance(part, ScaleKernel):
+            refuse_replaced(part, ScaleKernel)
             variance = variance * part.outputscale.detach().double().squeeze()
             # ScaleKernel takes its base's active_dims as its own, and the base selects no more
             visit(part.base_kernel, dims, selects=False)
         elif isinstance(part, ProductKernel):
+            refuse_replaced(part, ProductKernel)
             for factor in part.kernels:
                 visit(factor, dims)
         else:
             shape = _read_shape(part, dims)
+            refuse_replaced(part, type(part))
             taken = sorted(set(dims) & set(shapes))
             if taken:
                 raise ValueError(f"unsupported kernel: dimensions {taken} appear in two factors")
@@ -149,11 +156,14 @@ def read_kernel(kernel: Kernel, dimension: int) -> StationaryKernel:
     if len(shapes) != dimension:
         missing = sorted(set(range(dimension)) - set(shapes))
         raise ValueError(f"unsupported kernel: it does not depend on dimensions {missing} of x")
-    return StationaryKernel(
-        variance,
-        tuple(shapes[i] for i in range(dimension)),
-        torch.stack([lengthscales[i] for i in range(dimension)]),
-    )
+    lengthscale = torch.stack([lengthscales[i] for i in range(dimension)])
+    for name, value in {"lengthscale": lengthscale, "outputscale": variance}.items():
+        if not (value.isfinite() & (value > 0)).all():
+            raise ValueError(
+                f"the kernel's {name} must be positive and finite, got {value.tolist()}; set it "
+                f"by kernel.{name} = ..., not by its raw parameter"
+            )
+    return StationaryKernel(variance, tuple(shapes[i] for i in range(dimension)), lengthscale)
 
 
 def product_matern(nu: float, dimension: int) -> ProductKernel:
@@ -181,9 +191,14 @@ def _read_shape(kernel: Kernel, dims: list[int]) -> str:
 
 def _read_mean(model: SingleTaskGP) -> Float[Tensor, ""]:
     if isinstance(model.mean_module, ZeroMean):
+        refuse_replaced(model.mean_module, ZeroMean)
         return torch.zeros((), dtype=torch.double)
     if isinstance(model.mean_module, ConstantMean):
-        return model.mean_module.constant.detach().double().squeeze().clone()
+        refuse_replaced(model.mean_module, ConstantMean)
+        constant = model.mean_module.constant.detach().double().squeeze().clone()
+        if not constant.isfinite():
+            raise ValueError(f"the constant mean must be finite, got {float(constant)}")
+        return constant
     raise ValueError(
         f"unsupported mean {type(model.mean_module).__name__}; use ConstantMean or ZeroMean"
     )
@@ -196,7 +211,14 @@ def _read_noise(model: SingleTaskGP, n: int) -> tuple[Tensor, Tensor]:
             f"unsupported likelihood {type(model.likelihood).__name__}; use GaussianLikelihood "
             "(inferred noise) or FixedNoiseGaussianLikelihood (train_Yvar)"
         )
+    fixed = isinstance(model.likelihood, FixedNoiseGaussianLikelihood)
+    refuse_replaced(model.likelihood, FixedNoiseGaussianLikelihood if fixed else GaussianLikelihood)
     noise = model.likelihood.noise.detach().double().reshape(-1).clone()
+    if not (noise.isfinite() & (noise >= 0)).all():
+        raise ValueError(
+            f"the noise variance must be finite and not negative, got {noise.tolist()}; set it by "
+            "likelihood.noise = ..., not by its raw parameter"
+        )
     return noise.expand(n), noise.mean()
 
 
@@ -205,13 +227,17 @@ def _read_units(model: SingleTaskGP, dimension: int) -> Units:
     x_map = getattr(model, "input_transform", None)
     y_map = getattr(model, "outcome_transform", None)
     if x_map is not None and (not isinstance(x_map, Normalize) or x_map.reverse):
+        reverse = "reversed " if isinstance(x_map, Normalize) else ""
         raise ValueError(
-            f"unsupported input transform {type(x_map).__name__}; use Normalize or none"
+            f"unsupported input transform, {reverse}{type(x_map).__name__}; use Normalize or none"
         )
     if y_map is not None and not isinstance(y_map, Standardize):
         raise ValueError(
             f"unsupported outcome transform {type(y_map).__name__}; use Standardize or none"
         )
+    for transform, known in ((x_map, Normalize), (y_map, Standardize)):
+        if transform is not None:
+            refuse_replaced(transform, known)
     x_offset, x_width = torch.zeros(dimension).double(), torch.ones(dimension).double()
     if x_map is not None:
         normalised = getattr(x_map, "indices", torch.arange(dimension))

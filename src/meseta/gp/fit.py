@@ -23,6 +23,7 @@ from meseta.kernels import StationaryKernel
 from meseta.kernels.shapes import SHAPES
 from meseta.noise import NoiseLaw
 from meseta.space.domain import checked_bounds
+from meseta.space.recording import check_recordable
 
 Prior = Literal["default", "paper"]
 KernelName = Literal["auto", "se", "matern52", "matern32"]
@@ -389,6 +390,7 @@ def _around(Z: Float[Tensor, "n d"], unseen: Unseen) -> Around:
 
 def check_data(X: Tensor, y: Tensor) -> None:
     """Refuse data that no model can be fitted to, saying why."""
+    check_recordable()
     if X.ndim != 2 or y.ndim != 1 or len(X) != len(y):
         raise ValueError(
             f"expected X of shape (n, d) and y of shape (n,), got {tuple(X.shape)} and "

@@ -18,10 +18,13 @@ from meseta.kernels import smooth
 from meseta.kernels.smoothed import NOTICEABLE, REFUSED
 from meseta.noise import NoiseLaw, in_units, resolved
 from meseta.space.domain import checked_bounds
+from meseta.space.recording import recordable
 
 # How often Var f(x + xi) is computed from the model that follows from it, at most, and the share of
 # the largest by which it may still change.
 ROUNDS, SETTLED = 10, 0.01
+# Of the box: as far beyond it as single precision may round.
+ROUNDING = 1e-6
 
 
 class Gaussian(NamedTuple):
@@ -86,34 +89,57 @@ class RobustPosterior:
 
     def joint(self, x: Float[Tensor, "m d"]) -> JointMoments:
         """Means, variances and covariance of f(x) and g(x), at each x."""
-        return raw_moments(self.mixture.moments(self.units.x_to_model(self.checked(x))), self.units)
+        with recordable():
+            x = self.units.x_to_model(self.checked(x))
+            return raw_moments(self.mixture.moments(x), self.units)
 
     def g(self, x: Float[Tensor, "m d"]) -> Gaussian:
         """Mean and covariance of g at all x."""
-        x = self.units.x_to_model(self.checked(x))
-        return Gaussian(
-            self.units.y_to_raw(self.mixture.mean_g(x)),
-            self.mixture.covariance_g(x) * self.units.y_scale**2,
-        )
+        with recordable():
+            x = self.units.x_to_model(self.checked(x))
+            return Gaussian(
+                self.units.y_to_raw(self.mixture.mean_g(x)),
+                self.mixture.covariance_g(x) * self.units.y_scale**2,
+            )
 
     def with_observations(
         self, x: Float[Tensor, "p d"], y: Float[Tensor, " p"] | None = None
     ) -> "RobustPosterior":
         """Given further observations of f too; without `y`, given that they equal their mean."""
-        x = self.units.x_to_model(self.checked(x))
-        y = None if y is None else self.units.y_to_model(y.double())
-        return RobustPosterior(self.mixture.with_observations(x, y), self.units)
+        with recordable():
+            x = self.units.x_to_model(self.checked(x))
+            y = None if y is None else self.units.y_to_model(y.double())
+            return RobustPosterior(self.mixture.with_observations(x, y), self.units)
 
     def checked(self, x: Tensor) -> Float[Tensor, "*batch d"]:
         """x in double precision, refused where it does not fit the model."""
-        if x.shape[-1] != self.dimension:
+        if x.ndim == 0 or x.shape[-1] != self.dimension:
             raise ValueError(
                 f"the model has {self.dimension} parameters but x has shape {tuple(x.shape)}; "
                 f"its last dimension must be {self.dimension}"
             )
+        if x.is_complex() or x.dtype == torch.bool:
+            raise ValueError(f"x must be real numbers, got {x.dtype}")
         if not x.isfinite().all():
             raise ValueError("x has NaN or infinite values")
-        return x.to(torch.double)
+        self._check_room(x)
+        return x.clone().double() if x.is_inference() else x.double()
+
+    def _check_room(self, x: Tensor) -> None:
+        """Refuse places for which averages over the noise were not computed."""
+        room = self.core.kernel.room
+        if room is None or not x.numel():
+            return
+        low, high = self.units.x_to_raw(room)
+        slack = ROUNDING * (high - low).nan_to_num(posinf=0.0)
+        rows = x.detach().reshape(-1, self.dimension)
+        least, most = rows.amin(0), rows.amax(0)
+        for i in ((least < low - slack) | (most > high + slack)).nonzero().flatten().tolist():
+            raise ValueError(
+                f"x goes from {float(least[i]):g} to {float(most[i]):g} in column {i}, but the "
+                f"averages over this noise were computed for {float(low[i]):g} to "
+                f"{float(high[i]):g}; give bounds that hold all of x when the posterior is made"
+            )
 
 
 def as_surrogate(model: object) -> Surrogate:

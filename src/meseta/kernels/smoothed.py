@@ -47,6 +47,7 @@ class SmoothedKernel:
     factors: Factors
     parts: tuple[Part, ...] = ()
     bias: Float[Tensor, " d"] | None = None  # E xi, which the factors leave out
+    room: Float[Tensor, "2 d"] | None = None  # the designs that g holds for; None: all
 
     def k_f(
         self, A: Float[Tensor, "*#batch m d"], B: Float[Tensor, "*#batch n d"]

@@ -21,6 +21,7 @@ from meseta.kernels.zone import Grid, confused_grid, placed_grid
 from meseta.noise import Independent, Joint, NoiseLaw, Normal, Placed, Substituted, Uniform
 from meseta.noise.joint import own_and_shared
 from meseta.noise.terms import Terms, terms
+from meseta.space.recording import check_recordable
 
 
 def smooth(
@@ -31,6 +32,7 @@ def smooth(
     `span` holds all designs at which g is evaluated (default: -1 to 2 in each dimension); only laws
     without a closed form need it.
     """
+    check_recordable()
     d = len(kernel.lengthscale)
     law = law.in_dimension(d)
     span = torch.tensor([[-1.0], [2.0]], dtype=torch.double).expand(2, d) if span is None else span
@@ -39,6 +41,8 @@ def smooth(
     forms = _forms(kernel, marginals)
     alone = [i for i in range(d) if i not in joint and forms[i] is not None]
     bias = torch.zeros(d, dtype=torch.double)
+    # smoothings that are functions of the difference, or ignore the design, hold everywhere
+    confined = [i for i in range(d) if i not in joint and i not in alone and _moves(marginals[i])]
     for i in alone:
         bias[i] = float(marginals[i].mean)
     factors = list(_factors(kernel, marginals, forms, alone))
@@ -57,11 +61,15 @@ def smooth(
         own = Independent([marginals[i] for i in dims])
         together = Joint(own, [(range(len(dims)), part)])
         joined = _joined(inner, together, span[:, dims])
+        if not isinstance(joined, CorrelatedNormalNoise):
+            confined += dims
         if isinstance(joined, AlongLine | OnNodes):
             parts.append(Part(dims, joined, True))
         else:
             factors.append((dims, joined))
             bias[dims] = terms(together).mean
+    room = torch.tensor([[-math.inf], [math.inf]], dtype=torch.double).repeat(1, d)
+    room[:, confined] = span[:, confined]
     return SmoothedKernel(
         kernel=kernel,
         law=law,
@@ -69,7 +77,13 @@ def smooth(
         factors=tuple(factors),
         parts=tuple(parts),
         bias=bias if bias.any() else None,
+        room=room if confined else None,
     )
+
+
+def _moves(law: NoiseLaw) -> bool:
+    """Whether what a design becomes depends on it."""
+    return not (isinstance(law, Placed) and law.kind == "replace")
 
 
 def _one_dimension(

@@ -97,6 +97,7 @@ from meseta.space.named_noise import (
 )
 from meseta.space.parameter import Value
 from meseta.space.price import Costs, Widths, read_prices
+from meseta.space.recording import check_recordable
 from meseta.space.space import Design, Params, Ranges, Space
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ class Optimizer:
         settings: Settings | None = None,
         **keywords: Unpack[OptimizerKeywords],
     ) -> None:
+        check_recordable()
         chosen = read_settings(settings, keywords, OptimizerKeywords)
         self.settings = chosen
         named = space if isinstance(space, Space) else Space(space)

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.optimizer.record import Trial
+from meseta.space.recording import check_recordable
 from meseta.space.space import Design, Space
 
 
@@ -24,6 +25,7 @@ class Rows:
 
     def of(self, trials: Sequence[Trial]) -> Float[Tensor, "n d"]:
         """One row for each of the trials, which come in the order of their numbers."""
+        check_recordable()
         self._make_room(trials[-1].number + 1 if trials else 0)
         known = self._params
         for trial in [trial for trial in trials if known[trial.number] is not trial.params]:

@@ -12,6 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from meseta.space.recording import check_recordable
+
 ARMIJO = 1e-4  # sufficient increase [Nocedal and Wright 2006, Eq. 3.4]
 # The longest first step, in units of `scale`: a gradient alone does not say how far to go.
 FIRST_STEP = 0.2
@@ -55,6 +57,7 @@ def ascend(
     Tolerances are relative to the largest value at the start: on the projected gradient (per
     scale) and on the gain of a step.
     """
+    check_recordable()
     lower, width = bounds[0], bounds[1] - bounds[0]
     scale = width if scale is None else torch.minimum(scale, width)
     top = width / scale

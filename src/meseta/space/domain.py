@@ -444,7 +444,7 @@ def checked_domain(box: Domain | Tensor, dimension: int) -> Domain:
 
 def checked_bounds(bounds: Tensor, dimension: int) -> Float[Tensor, "2 d"]:
     """The lower and upper ends of the box in double precision, refused where they make no box."""
-    bounds = torch.as_tensor(bounds, dtype=torch.double)
+    bounds = torch.as_tensor(bounds, dtype=torch.double).detach().clone()
     if bounds.shape != (2, dimension):
         raise ValueError(
             f"x has {dimension} parameters, so bounds must have shape (2, {dimension}), lower and "

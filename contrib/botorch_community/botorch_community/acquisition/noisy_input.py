@@ -37,6 +37,7 @@ from botorch.models import SingleTaskGP
 from botorch.models.transforms.input import Normalize
 from botorch.models.transforms.outcome import Standardize
 from gpytorch.kernels import RBFKernel, ScaleKernel
+from gpytorch.likelihoods import FixedNoiseGaussianLikelihood, GaussianLikelihood
 from gpytorch.means import ConstantMean, ZeroMean
 from linear_operator.utils.cholesky import psd_safe_cholesky
 from torch import Tensor
@@ -164,7 +165,12 @@ class NoisyInputAcquisitionFunction(AcquisitionFunction, ABC):
         """
         x = self.model.transform_inputs(X).double()
         mean = self.mean + self._k(x, self.X, 1) @ self.weights
-        return (self.offset + self.scale * mean).to(X)
+        return in_precision_of(X, self.offset + self.scale * mean)
+
+
+def in_precision_of(X: Tensor, values: Tensor) -> Tensor:
+    """The values in the type of X, or as they are where X has whole numbers."""
+    return values.to(X) if X.is_floating_point() else values
 
 
 def _check_model(model: SingleTaskGP, name: str) -> None:
@@ -174,16 +180,29 @@ def _check_model(model: SingleTaskGP, name: str) -> None:
         )
     if model.num_outputs != 1 or len(model.batch_shape) > 0:
         raise UnsupportedError(f"{name} needs a single-output model without batches.")
+    # A method of a subclass has values that hyper-parameters do not tell.
+    for method in ("forward", "posterior", "transform_inputs"):
+        if getattr(type(model), method) is not getattr(SingleTaskGP, method):
+            raise UnsupportedError(
+                f"{name} needs {method} to be that of SingleTaskGP, but "
+                f"{type(model).__name__} has its own."
+            )
     kernel = model.covar_module
-    scaled = isinstance(kernel, ScaleKernel)
+    scaled = type(kernel) is ScaleKernel
     base = kernel.base_kernel if scaled else kernel
     whole = kernel.active_dims is None and base.active_dims is None
     if type(base) is not RBFKernel or not whole:
         raise UnsupportedError(
             f"{name} needs an RBFKernel over all inputs, or a ScaleKernel of one."
         )
-    if not isinstance(model.mean_module, (ConstantMean, ZeroMean)):
+    if type(model.mean_module) not in (ConstantMean, ZeroMean):
         raise UnsupportedError(f"{name} needs a constant mean.")
+    noise_models = (GaussianLikelihood, FixedNoiseGaussianLikelihood)
+    if type(model.likelihood) not in noise_models:
+        raise UnsupportedError(
+            f"{name} supports GaussianLikelihood and FixedNoiseGaussianLikelihood, but "
+            f"the model has {type(model.likelihood).__name__}."
+        )
     for transform, supported in (
         (getattr(model, "input_transform", None), Normalize),
         (getattr(model, "outcome_transform", None), Standardize),

@@ -25,7 +25,10 @@ import torch
 from botorch.exceptions.warnings import NumericsWarning
 from botorch.models import SingleTaskGP
 from botorch.utils.transforms import t_batch_mode_transform
-from botorch_community.acquisition.noisy_input import NoisyInputAcquisitionFunction
+from botorch_community.acquisition.noisy_input import (
+    in_precision_of,
+    NoisyInputAcquisitionFunction,
+)
 from botorch_community.utils.expectation_propagation import (
     expectation_propagation,
     nearest_correlation,
@@ -215,4 +218,4 @@ class NoisyInputEntropySearch(NoisyInputAcquisitionFunction):
         # v_f + s2, so that log(v_f + s2) - log(v_tilde + s2) does not cancel
         share = c_fg.square() / (v_g * (v_f + self.noise.mean())) * explained
         alpha = -0.5 * torch.log1p(-share.clamp_max(1 - FLOOR)).mean(0)
-        return alpha.reshape(X.shape[:-2]).to(X)
+        return in_precision_of(X, alpha.reshape(X.shape[:-2]))

@@ -33,7 +33,10 @@ import math
 import torch
 from botorch.models import SingleTaskGP
 from botorch.utils.transforms import t_batch_mode_transform
-from botorch_community.acquisition.noisy_input import NoisyInputAcquisitionFunction
+from botorch_community.acquisition.noisy_input import (
+    in_precision_of,
+    NoisyInputAcquisitionFunction,
+)
 from torch import Tensor
 
 # The log of "no gain at all": finite, so that optimizers can compare it.
@@ -115,7 +118,8 @@ class LogRobustKnowledgeGradient(NoisyInputAcquisitionFunction):
         # The mean at a moves by slope * Z, Z ~ N(0, 1), once f(x) has been observed.
         std = (variance + self.noise.mean()).sqrt()
         slopes = covariance / std.unsqueeze(-1)
-        return (log_expected_gain(means, slopes) + self.scale.log()).to(X)
+        gain = log_expected_gain(means, slopes) + self.scale.log()
+        return in_precision_of(X, gain)
 
 
 def log_expected_gain(intercepts: Tensor, slopes: Tensor) -> Tensor:

@@ -15,16 +15,37 @@ from botorch.models.transforms.outcome import Log, Standardize
 from botorch.utils.testing import BotorchTestCase
 from botorch_community.acquisition.noisy_input import NoisyInputAcquisitionFunction
 from gpytorch.kernels import MaternKernel, RBFKernel, ScaleKernel
-from gpytorch.means import LinearMean
+from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.means import ConstantMean, LinearMean
 
 
 class RobustMean(NoisyInputAcquisitionFunction):
     def __init__(self, model, input_noise_std, X_pending=None) -> None:
+        """Condition on pending points last, as every subclass has to."""
         super().__init__(model=model, input_noise_std=input_noise_std)
         self.set_X_pending(X_pending)
 
     def forward(self, X):
         return self.robust_mean(X).squeeze(-1)
+
+
+class ShiftedModel(SingleTaskGP):
+    def forward(self, x):
+        return super().forward(x + 0.1)
+
+
+class ShiftedMean(ConstantMean):
+    def forward(self, x):
+        return super().forward(x) + x.sum(-1)
+
+
+class Halved(ScaleKernel):
+    def forward(self, *args, **kwargs):
+        return super().forward(*args, **kwargs) / 2
+
+
+class OtherNoise(GaussianLikelihood):
+    pass
 
 
 class TestNoisyInputAcquisitionFunction(BotorchTestCase):
@@ -80,6 +101,13 @@ class TestNoisyInputAcquisitionFunction(BotorchTestCase):
             acqf.set_X_pending(X[:0, 0])
             self.assertEqual(len(acqf.X), 3)
 
+    def test_whole_numbers_have_values_in_double_precision(self) -> None:
+        for dtype in (torch.float, torch.double):
+            acqf = RobustMean(self._model(device=self.device, dtype=dtype), 0.1)
+            X = torch.tensor([[[0, 1]], [[1, -1]]], device=self.device)
+            self.assertEqual(acqf(X).dtype, torch.double)
+            self.assertAllClose(acqf(X), acqf(X.double()), atol=1e-6)
+
     def test_what_is_refused(self) -> None:
         tkwargs = {"device": self.device, "dtype": torch.double}
         X, Y = self._data(**tkwargs)
@@ -94,7 +122,14 @@ class TestNoisyInputAcquisitionFunction(BotorchTestCase):
                 SingleTaskGP(X, Y, covar_module=RBFKernel(active_dims=(0,))),
                 "RBFKernel over all",
             ),
+            (
+                SingleTaskGP(X, Y, covar_module=Halved(RBFKernel())),
+                "RBFKernel over all",
+            ),
             (SingleTaskGP(X, Y, mean_module=LinearMean(2)), "constant mean"),
+            (SingleTaskGP(X, Y, mean_module=ShiftedMean()), "constant mean"),
+            (SingleTaskGP(X, Y, likelihood=OtherNoise()), "has OtherNoise"),
+            (ShiftedModel(X, Y), "ShiftedModel has its own"),
             (SingleTaskGP(X, Y, input_transform=Log10([0])), "has Log10"),
             (SingleTaskGP(X, Y, input_transform=perturbation), "InputPerturbation"),
             (SingleTaskGP(X, Y, outcome_transform=Log()), "has Log"),

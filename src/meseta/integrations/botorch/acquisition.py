@@ -17,11 +17,12 @@ from meseta.gp.botorch_models import to_botorch
 from meseta.gp.joint import JointPosterior
 from meseta.gp.maxima import MaximaOptions
 from meseta.gp.paths import Sampler
-from meseta.gp.robust import RobustPosterior, raw_moments
+from meseta.gp.robust import RobustPosterior, as_surrogate, raw_moments
 from meseta.gp.surrogate import Surrogate
 from meseta.noise import NoiseLaw
 from meseta.optimizer.suggest import maximize_prepared, prepare_method
 from meseta.space.domain import Domain, as_domain, checked_domain
+from meseta.space.recording import check_recordable, recordable
 
 
 class RobustAcquisition(AcquisitionFunction):
@@ -59,14 +60,20 @@ class RobustAcquisition(AcquisitionFunction):
 
     def set_X_pending(self, X_pending: Tensor | None = None) -> None:
         """Condition on pending points (p x d), with their mean as their value."""
+        check_recordable()
         pending = None
         if X_pending is not None and X_pending.numel():
-            raw = self.robust.checked(X_pending.detach()).reshape(-1, self.robust.dimension)
+            if X_pending.ndim != 2:
+                raise ValueError(
+                    f"expected X_pending of shape (p, d), a row for each point under evaluation, "
+                    f"got {tuple(X_pending.shape)}"
+                )
+            raw = self.robust.checked(X_pending.detach())
             pending = self.robust.units.x_to_model(raw)
-        super().set_X_pending(X_pending)
         self.prepared = prepare_method(
             self.robust.core, self._domain_of_model, self.prepare, self.seed, pending
         )
+        super().set_X_pending(X_pending)
 
     @property
     def _domain_of_model(self) -> Domain:
@@ -95,15 +102,17 @@ class RobustAcquisition(AcquisitionFunction):
         return self.domain.snap(self.robust.units.x_to_raw(x)), info
 
     def forward(self, X: Tensor) -> Tensor:
-        """The values at X (b x 1 x d), as a tensor of shape b."""
-        X = X if X.ndim > 2 else X.unsqueeze(0)
-        if X.shape[-2] != 1:
+        """The values at X (b x 1 x d), as a tensor of shape b; double where X is of integers."""
+        X = X.unsqueeze(0) if X.ndim == 2 else X
+        if X.ndim < 2 or X.shape[-2] != 1:
             raise ValueError(
                 f"expected X of shape (b, 1, d), got {tuple(X.shape)}: one point at a time; "
                 "for a batch of points use optimize_acqf(..., q=q, sequential=True)"
             )
-        x = self.robust.units.x_to_model(self.robust.checked(X.squeeze(-2)))
-        return self.prepared.value(x.reshape(-1, x.shape[-1])).view(x.shape[:-1]).to(X)
+        with recordable():
+            x = self.robust.units.x_to_model(self.robust.checked(X.squeeze(-2)))
+            values = self.prepared.value(x.reshape(-1, x.shape[-1])).view(x.shape[:-1])
+        return values.to(X) if X.is_floating_point() else values
 
 
 class NoisyInputEntropySearch(RobustAcquisition):
@@ -143,15 +152,13 @@ class NoisyInputEntropySearch(RobustAcquisition):
             num_features: Random Fourier features of each path.
             sampler: "pathwise", or the paper's "sparse-spectrum".
         """
-        given_values = None if max_values is None else _checked_values(max_values)
-        options = NESOptions(num_paths, num_features, sampler, num_max_values)
-
-        def prepare(posterior: JointPosterior, domain: Domain, generator: torch.Generator) -> NES:
-            if given_values is None:
-                return prepare_nes(posterior, domain, generator, options)
-            g_star = self.robust.units.y_to_model(given_values)
-            return nes_given(posterior, g_star, posterior.X[:0])
-
+        prepare: Prepare
+        if max_values is None:
+            options = NESOptions(num_paths, num_features, sampler, num_max_values)
+            prepare = partial(prepare_nes, options=options)
+        else:
+            units, values = as_surrogate(model).units, _checked_values(max_values)
+            prepare = partial(_prepare_given, g_star=units.y_to_model(values))
         super().__init__(model, noise, bounds, prepare, X_pending, seed)
 
     @property
@@ -172,6 +179,16 @@ class NoisyInputEntropySearch(RobustAcquisition):
             explained=given.explained,
             before=raw_moments(given.before, units),
         )
+
+
+def _prepare_given(
+    posterior: JointPosterior,
+    domain: Domain,
+    generator: torch.Generator,
+    g_star: Float[Tensor, " k"],
+) -> NES:
+    """NES given values of g*, in the units of the model."""
+    return nes_given(posterior, g_star, posterior.X[:0])
 
 
 def _checked_values(max_values: Tensor) -> Float[Tensor, " k"]:

@@ -16,6 +16,7 @@ from torch import Tensor
 from meseta.gp.joint import JointPosterior
 from meseta.gp.robust import RobustPosterior
 from meseta.noise import NoiseLaw
+from meseta.space.recording import recordable
 
 
 class RobustModel(Model):
@@ -37,8 +38,11 @@ class RobustModel(Model):
         self.Y_new = Y_new
 
     @classmethod
-    def from_model(cls, model: object, noise: NoiseLaw) -> "RobustModel":
-        return cls(RobustPosterior.from_model(model, noise))
+    def from_model(
+        cls, model: object, noise: NoiseLaw, bounds: Tensor | None = None
+    ) -> "RobustModel":
+        """From what `RobustPosterior.from_model` takes; `bounds` hold all designs (2 x d)."""
+        return cls(RobustPosterior.from_model(model, noise, bounds))
 
     @property
     def num_outputs(self) -> int:
@@ -65,8 +69,27 @@ class RobustModel(Model):
         observation_noise: bool | Tensor = False,
         posterior_transform: PosteriorTransform | None = None,
     ) -> Posterior:
+        """The joint posterior of g at each q rows of X (*batch x q x d), in raw units.
+
+        A tensor `observation_noise` (*batch x q x 1) is in the units of the model, as in BoTorch.
+        """
+        if output_indices is not None:
+            self.subset_output(output_indices)
+        with recordable():
+            result = self._posterior(self._checked(X), observation_noise)
+        return result if posterior_transform is None else posterior_transform(result)
+
+    def _checked(self, X: Tensor) -> Tensor:
+        if X.ndim < 2:
+            raise ValueError(
+                f"expected X of shape (..., q, d), got {tuple(X.shape)}; for a single point use "
+                "X[None]"
+            )
+        return self.robust.checked(X)
+
+    def _posterior(self, X: Tensor, observation_noise: bool | Tensor) -> GPyTorchPosterior:
         core, units = self.robust.core, self.robust.units
-        x = units.x_to_model(self.robust.checked(X))
+        x = units.x_to_model(X)
         mean, covariance = core.mean_g(x), _sound(core.covariance_g(x, x), core)
         if self.X_new is not None and self.Y_new is not None:
             # Gaussian conditioning of g(x) on the values of f at the new points
@@ -78,13 +101,11 @@ class RobustModel(Model):
             mean = mean + (gain @ residual[..., None]).squeeze(-1)
             covariance = covariance - gain @ cross
         if isinstance(observation_noise, Tensor):
-            covariance = covariance + torch.diag_embed(
-                observation_noise.squeeze(-1).expand(mean.shape) / units.y_scale**2
-            )
+            added = observation_noise.double().squeeze(-1).expand(mean.shape)
+            covariance = covariance + torch.diag_embed(added)
         elif observation_noise:
             covariance = _with_noise(covariance, core)
-        result = _gaussian(units.y_to_raw(mean), covariance * units.y_scale**2)
-        return result if posterior_transform is None else posterior_transform(result)
+        return _gaussian(units.y_to_raw(mean), covariance * units.y_scale**2)
 
     def condition_on_observations(self, X: Tensor, Y: Tensor, **kwargs: Any) -> "RobustModel":
         """The model of g given that f was observed to be Y (*batch x q x 1) at X.
@@ -92,7 +113,19 @@ class RobustModel(Model):
         The noise of the new observations is that of the model.
         """
         _refuse_noise(kwargs.get("noise"))
-        x, y = self.robust.checked(X), Y.squeeze(-1).to(torch.double)
+        x = self._checked(X)
+        if Y.ndim < 2 or Y.shape[-1] != 1 or Y.shape[-2] != x.shape[-2]:
+            raise ValueError(
+                f"expected Y of shape (..., {x.shape[-2]}, 1), a value of f for each row of X, "
+                f"got {tuple(Y.shape)}"
+            )
+        if not Y.isfinite().all():
+            raise ValueError("Y has NaN or infinite values; leave failed evaluations out")
+        with recordable():
+            return self._conditioned(x, Y.clone().double().squeeze(-1))
+
+    def _conditioned(self, x: Tensor, y: Tensor) -> "RobustModel":
+        y = y.expand(*torch.broadcast_shapes(x.shape[:-1], y.shape))
         x = x.expand(*y.shape, x.shape[-1])
         if self.X_new is not None and self.Y_new is not None:
             X_new = self.X_new.expand(*y.shape[:-1], *self.X_new.shape[-2:])
@@ -108,11 +141,12 @@ class RobustModel(Model):
         core, units = self.robust.core, self.robust.units
         if self.X_new is not None:
             raise NotImplementedError("fantasies on top of fantasies are not supported")
-        x = units.x_to_model(self.robust.checked(X))
-        values = _gaussian(
-            units.y_to_raw(core.mean_f(x)),
-            _with_noise(core.covariance_f(x, x), core) * units.y_scale**2,
-        )
+        with recordable():
+            x = units.x_to_model(self._checked(X))
+            values = _gaussian(
+                units.y_to_raw(core.mean_f(x)),
+                _with_noise(core.covariance_f(x, x), core) * units.y_scale**2,
+            )
         return self.condition_on_observations(X, sampler(values))
 
 
