@@ -180,7 +180,7 @@ REFUSED = {
     "too few": ("x\n0.1\n0.2\n", [], "no column has a law"),
     "infinite": ("x\n0.1\ninf\n0.2\n", [], "measured.csv:3"),
     "no numbers": ("who\nanna\notto\n", [], "has no column of numbers"),
-    "no titles": ("0.1,0.2\n0.3,0.4\n", [], "the first line must name the columns"),
+    "no titles": ("0.1,0.2\n0.3,0.4\n", [], "a line must name the columns"),
     "twice": ("x,x [mm]\n0.1,0.2\n0.3,0.4\n", [], "two columns 'x'"),
     "ragged": ("x,y\n0.1,0.2\n0.3\n", [], "measured.csv:3: there are 1 cells"),
     "unknown": ("x\n0.1\n0.2\n", ["--column", "z"], "there is no column 'z'"),

@@ -4,10 +4,12 @@ import csv
 import datetime
 import io
 import json
+import os
 import random
 import shutil
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -18,8 +20,9 @@ from hypothesis import strategies as st
 
 from command_line import typed
 from examples import examples
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import COMMENT, ERROR, EXECUTED, OUTCOMES
 from meseta.space.parameter import Float
+from meseta.study import csv_file, encodings, tables
 from meseta.study import lab as by_hand
 from meseta.study.decimals import Style, notes_on, numeral, styles
 from meseta.study.digits import is_same, readable
@@ -28,6 +31,7 @@ from meseta.study.headers import Column, find_columns, headings
 from meseta.study.ledger import open_ledger
 from meseta.study.progress import kind_of
 from meseta.study.show import planned_cells
+from meseta.study.tables import read_table, study_columns
 from meseta.study.toml.file import read_study
 
 LAB = """
@@ -383,7 +387,7 @@ def test_an_unclear_number_is_refused_with_its_place_and_nothing_is_stored(lab):
     refused = tell(f'{head}0,0.5,1,4\n1,"1,234",1,4\n', code=2).stderr
     assert "told.csv:3: 'strength': '1,234' may be 1.234 or 1234; write one of these" in refused
     refused = tell(f"{head}0,0,5,1,4\n", code=2).stderr
-    assert "told.csv:2: there are 5 cells, but the first line names 4 columns; if its" in refused
+    assert "told.csv:2: there are 5 cells, but line 1 names 4 columns; if its" in refused
     assert not any(trial.state.is_finished() for trial in trials())
 
 
@@ -530,6 +534,288 @@ def test_letters_that_excel_has_damaged_are_mended(lab):
 def test_files_that_are_no_tables(lab, content, says):
     Path("told.csv").write_bytes(content)
     assert says in typed("tell", "lab.toml", "--csv", "told.csv", code=2).stderr
+
+
+# --- quotes and lines ---
+
+PIPES = """
+[study]
+method = "sobol"
+value = "adhesion"
+[parameters.temperature]
+low = 20.0
+high = 80.0
+unit = "°C"
+[parameters.time]
+low = 1.0
+high = 60.0
+"""
+TITLES = "temperature,time,adhesion,remark\n"
+
+
+def imported(folder, text, *words, code=0, name="old.csv", study=PIPES):
+    """What a command says about a table of experiments from before."""
+    (folder / "pipes.toml").write_text(study, encoding="utf-8")
+    if text is not None:
+        (folder / name).write_text(text, encoding="utf-8")
+    return typed("import", "pipes.toml", name, *words, code=code)
+
+
+def pipes():
+    return [
+        (*(t.params[n] for n in ("temperature", "time")), t.value) for t in trials("pipes.toml")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "end"),
+    [
+        ('20,5,1.5,"2 inch\n30,6,1.6,ok\n40,7,1.7,ok\n', 2, 4),  # until the file ends
+        ('20,5,1.5,ok\n30,6,1.6,"cut off', 3, 3),
+        ('20,5,1.5,"2 inch\n30,6,1.6,"3 inch"\n40,7,1.7,ok\n', 2, 3),  # until the next quote
+        ('20,5,1.5,"2 inch\n30,6,1.6,3 inch"\n40,7,1.7,ok\n', 2, 3),  # which ends a line
+        ('20,5,1.5,"2 inch\n30,6,1.6,ok\n40,7,1.7,"\n', 2, 4),
+        ('20,5,1.5,"2 inch\n30,6,1.6,""\n40,7,1.7,"ok"\n', 2, 4),
+        ('20,5,1.5,"2 inch\n30,6,1.6",\n', 2, 3),  # a cell more, which is empty
+        ('"20,5,1.5,2 inch\n30",6,1.6,ok\n', 2, 3),  # in the first column
+        ('20,"5,1.5,2 inch\n30,6",1.6,ok\n', 2, 3),
+        ('20,5,"2 inch\n30,6",1.6,ok\n', 2, 3),  # of other width than the table
+    ],
+)
+def test_a_quote_that_is_not_closed_is_refused_with_its_line(folder, rows, line, end):
+    said = imported(folder, TITLES + rows, code=2).stderr
+    assert f"old.csv:{line}: a cell begins with a quote that is not closed in this line" in said
+    assert f"up to line {end};" in said
+    assert not pipes()
+
+
+def test_quotes_that_are_none_and_cells_of_several_lines_are_read(folder):
+    rows = (
+        '20,5,1.5,2" pipe\n30,6,1.6,"slow,\nand hot"\n40,7,1.7,"2"" pipe"\n'
+        '50,8,1.8,"one\r\n\r\ntwo, 3"\n"60\n",9,1.9,ok\n'
+    )
+    imported(folder, TITLES + rows)
+    assert pipes() == [(20 + 10 * i, 5 + i, (15 + i) / 10) for i in range(5)]
+    wrong = imported(folder, f"{TITLES}20,5,1.5,ok\n30,x,1.5,ok\n", code=2, name="more.csv").stderr
+    assert "more.csv:3: 'time' must be" in wrong
+    lines = f'{TITLES}20,5,1.5,"one\ntwo"\n30,x,1.5,ok\n'
+    assert "more.csv:4: 'time' must be" in imported(folder, lines, code=2, name="more.csv").stderr
+    said = imported(folder, f'{TITLES}20,5,1.5,"2" pipe"\n', code=2, name="more.csv").stderr
+    assert "more.csv:2: something stands behind the quote that ends a cell; write a quote" in said
+
+
+def test_a_comment_of_several_lines_is_kept_as_it_is(folder):
+    text = 'comment,temperature,time,adhesion\n"hot, 5 min\nslow; 3",20,5,1.5\n'
+    imported(folder, text)
+    assert trials("pipes.toml")[0].user_attrs[COMMENT] == "hot, 5 min\nslow; 3"
+
+
+# --- titles above the table ---
+
+REPORT = "Report of Friday\nOperator;Ada\nSample;12\n\n"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("above", ["Report of Friday\n", REPORT, "\n\n1,2,3 go\n", '"a\nb"\n'])
+def test_titles_above_the_table_are_left_out_and_said(folder, separator, above):
+    header = separator.join(["Time", "Temperature [°C]", "adhesion"])
+    rows = [separator.join(row) for row in (["5", "20", "1.5"], ["6", "x", "1.6"])]
+    text = "\n".join([header, rows[0]])
+    said = imported(folder, f"{above}{text}\n").stderr
+    line = above.count("\n") + 1
+    assert f"old.csv:{line} is taken for the line that names the columns" in said
+    assert pipes() == [(20, 5, 1.5)]
+    wrong = imported(folder, f"{above}{text}\n{rows[1]}\n", code=2, name="more.csv").stderr
+    assert f"more.csv:{line + 2}: 'temperature' must be" in wrong
+
+
+def test_titles_in_excel_files_and_of_results(lab):
+    top = [["Report of Friday"], [], [None, "Operator", "Ada"]]
+    sheet([*top, HEAD, [0, 0.5, 1, 2], [1, "much", 1, 2]])
+    refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert "told.xlsx:Sheet!6: the value of trial 1 must be a finite number" in refused
+    sheet([*top, HEAD, [0, 0.5, 1, 2]])
+    said = typed("tell", "lab.toml", "--table", "told.xlsx")
+    assert "told.xlsx:Sheet!4 is taken for the line that names the columns" in said.stderr
+    assert said.stdout.startswith("stored")
+    assert "names the columns" not in tell("trial,strength,stress,wind\n1,1,2,3\n").stderr
+
+
+@pytest.mark.parametrize(
+    ("above", "says"),
+    [
+        ("20,5,1.5,ok\n", "old.csv:1 looks like a row, but stands above line 2"),
+        ("temperature,time,result\n20,5,ok\n", "old.csv:1 names columns, and so does line 3"),
+        ("a,b,c,d\n" * 60, "old.csv:1 has no column 'temperature' or 'time', but 'a', 'b', 'c'"),
+    ],
+)
+def test_what_is_no_title_is_not_left_out(folder, above, says):
+    assert says in imported(folder, f"{above}{TITLES}30,6,1.6,ok\n", code=2).stderr
+    assert not pipes()
+
+
+def test_a_header_that_is_repeated_is_refused_with_its_line(folder):
+    said = imported(folder, f"{TITLES}20,5,1.5,ok\n{TITLES}30,6,1.6,ok\n", code=2).stderr
+    assert "old.csv:3: 'temperature' must be a finite number such as 0.82, got 'temp" in said
+
+
+def test_a_table_without_columns_that_are_known_is_refused(folder):
+    refused = imported(folder, "Datum;Wert\n1.2.2024;1,5\n", code=2).stderr
+    assert "old.csv:1 has no column 'temperature' or 'time', but 'Datum', 'Wert'; known" in refused
+    assert "'adhesion', " in refused
+    assert '--map "Datum=temperature"' in refused
+
+
+# --- other names of columns ---
+
+
+def test_columns_are_renamed_for_one_file(folder):
+    text = "Dauer;T [°C];Haftung\n5;20;1,5\n"
+    names = ("--map", "Dauer=time", "--map", "T=Temperature", "--map", "haftung=value")
+    imported(folder, text, *names)
+    assert pipes() == [(20, 5, 1.5)]
+    wrong = imported(folder, text.replace("°C", "K"), *names, code=2).stderr
+    assert "'T [K]' is in 'K', but the unit of 'temperature' is '°C'" in wrong
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["T=temprature"], "there is no column 'temprature' (did you mean 'temperature'?), only"),
+        (["T=time", "Dauer=time"], "'T' and 'Dauer' are both said to be 'time'; name one of them"),
+        (["X=time"], "old.csv: there is no column 'X', only 'Dauer', 'T', 'Haftung'"),
+        (
+            ["adhesion=time"],
+            "but is itself the name of 'adhesion'; known are 'temperature', 'time'",
+        ),
+        (["value=time"], "but is itself the name of 'adhesion'"),
+        (["T=time", "T=temperature"], "--map has 'T' twice; give it once"),
+        (["time"], "--map takes NAME=VALUE, got 'time'"),
+        (["=time"], "but is empty"),
+    ],
+)
+def test_other_names_that_are_not_clear_are_refused(folder, names, says):
+    words = [word for name in names for word in ("--map", name)]
+    refused = imported(folder, "Dauer,T,Haftung\n5,20,1.5\n", *words, code=2).stderr
+    assert says in refused
+    assert not pipes()
+
+
+def test_a_column_and_one_that_is_renamed_to_it_are_not_both_taken(folder):
+    text = "temperature,time,adhesion,Haftung\n20,5,1.5,1.6\n"
+    refused = imported(folder, text, "--map", "Haftung=adhesion", code=2).stderr
+    assert "the columns 'adhesion' and 'Haftung' are both taken for 'adhesion'" in refused
+
+
+def test_other_names_stand_in_the_study_file(folder):
+    study = PIPES + '[columns]\n"Haftung" = "adhesion"\n"Adhäsion" = "value"\nDauer = "time"\n'
+    imported(folder, "temperature,time,Haftung [N]\n20,5,1.5\n", study=study)
+    imported(folder, "temperature,Dauer,ADHÄSION\n30,6,1.6\n", study=study)
+    imported(
+        folder,
+        "temperature,Dauer,Haftung\n40,1.7,7\n",
+        "--map",
+        "Dauer=adhesion",
+        "--map",
+        "Haftung=time",
+        study=study,
+    )  # what is said of one file goes first
+    assert pipes() == [(20, 5, 1.5), (30, 6, 1.6), (40, 7, 1.7)]
+    both = imported(folder, "temperature,time,Haftung,Adhäsion\n50,8,1,2\n", code=2, study=study)
+    assert "'Haftung' and 'Adhäsion' are both taken for 'adhesion'" in both.stderr
+    typed("ask", "pipes.toml")
+    Path("told.csv").write_text("trial,Haftung\n3,0.5\n")
+    assert "stored" in typed("tell", "pipes.toml", "--table", "told.csv").stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            'Dauer = "tme"',
+            "columns.Dauer cannot be used: 'Dauer' is said to be 'tme', but there is",
+        ),
+        ('time = "temperature"', "columns.time cannot be used: 'time' is said to be 'temperature'"),
+        ('"Time [s]" = "temperature"', "but is itself the name of 'time'"),
+        ("Dauer = 3", "columns.Dauer must be a text"),
+    ],
+)
+def test_other_names_in_the_study_file_are_checked(folder, line, says):
+    said = imported(folder, TITLES, code=2, study=f"{PIPES}[columns]\n{line}\n").stderr
+    assert f"pipes.toml:{PIPES.count(chr(10)) + 2}: " in said
+    assert says in said
+
+
+def test_renaming_goes_with_a_table(lab):
+    assert (
+        "--map goes with --table" in typed("tell", "lab.toml", 0, 1, "--map", "a=b", code=2).stderr
+    )
+    said = tell("trial;Festigkeit;stress;wind\n0;1,5;2;3\n", code=2).stderr
+    assert "has no column 'strength'" not in said  # stress is one, too
+    Path("told.csv").write_text("Versuch;Festigkeit;stress;wind\n0;1,5;2;3\n")
+    words = ("--map", "Festigkeit=strength", "--map", "Versuch=trial")
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.csv", *words).stdout
+    assert trials()[0].value == 1.5
+
+
+# --- files without end, and large ones ---
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs the devices of Unix")
+def test_devices_and_pipes_are_no_tables(lab):
+    os.mkfifo("pipe.csv")
+    law = "[parameters.a]\nlow = 0\nhigh = 1\nnoise = {{ law = 'empirical', csv = '{}' }}\n"
+    for name in ("/dev/zero", "pipe.csv"):
+        says = f"{name} is no regular file, but a device or a pipe; save it as a file"
+        assert says in typed("tell", "lab.toml", "--table", name, code=2).stderr
+        assert says in typed("import", "lab.toml", name, code=2).stderr
+        assert says in typed("noise", name, code=2).stderr
+        Path("law.toml").write_text(law.format(name))
+        assert says.split(" is ")[1] in typed("ask", "law.toml", code=2).stderr
+        assert "is no regular file" in typed("ask", name, code=2).stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
+def test_what_is_read_is_limited_whatever_the_system_says_about_its_size(monkeypatch):
+    path = Path("/proc/self/maps")
+    assert path.stat().st_size == 0
+    assert encodings.read_content(path)
+    monkeypatch.setattr(encodings, "LARGEST", 100)
+    with pytest.raises(ValueError, match="maps is larger than 0 MiB, the most that is read"):
+        encodings.read_content(path)
+
+
+def test_a_table_is_read_in_a_small_multiple_of_its_size(folder):
+    row = "20.5,5,1.25,a remark that nobody reads\n"
+    (folder / "pipes.toml").write_text(PIPES, encoding="utf-8")
+    path = folder / "old.csv"
+    path.write_text(TITLES + row * 20_000)
+    file = read_study("pipes.toml")
+    columns = study_columns(file, file.ranges())
+    tracemalloc.start()
+    table = read_table(path, columns)
+    assert sum(each.cells["adhesion"] == "1.25" for each in table.rows) == 20_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * path.stat().st_size  # the bytes, the text, and what is at hand
+
+
+def test_very_many_rows_are_refused_with_their_number(folder, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_ROWS", 2)
+    said = imported(folder, TITLES + "20,5,1.5,ok\n" * 3, code=2).stderr
+    assert "old.csv has 3 rows, but a study takes 2 at most" in said
+    monkeypatch.setattr(csv_file, "MOST", 3)
+    said = imported(folder, TITLES + "20,5,1.5,ok\n" * 3, code=2).stderr
+    assert "old.csv has more than 3 lines, the most that are read" in said
+
+
+def test_a_refusal_of_a_row_has_its_line_whatever_it_refuses(folder):
+    said = imported(folder, "temperature,time,adhesion,n\n20,5,1.5,3\n30,6,1.5,2.5\n", code=2)
+    assert "old.csv:3: n must be a whole number, got 2.5" in said.stderr
+    typed("ask", "pipes.toml")
+    Path("told.csv").write_text("trial,adhesion,n\n0,1.5,2.5\n")
+    refused = typed("tell", "pipes.toml", "--table", "told.csv", code=2).stderr
+    assert "told.csv:2: n must be a whole number, got 2.5" in refused
 
 
 # --- Excel files ---

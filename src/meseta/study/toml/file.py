@@ -70,6 +70,7 @@ class StudyFile:
     joint: tuple[JointNoise, ...]
     constraints: dict[str, ConstraintTable]
     further: tuple[str, ...]  # outcomes that have no constraint
+    columns: dict[str, str]  # names of columns in tables, and what they are called here
     lines: Lines = field(repr=False, compare=False)
 
     @property
@@ -248,6 +249,7 @@ def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> Stu
         joint=contents.noise,
         constraints=contents.constraints,
         further=tuple(table.outcomes),
+        columns=contents.columns,
         lines=lines,
     )
 
