@@ -6,7 +6,9 @@ import io
 import json
 import os
 import random
+import re
 import shutil
+import struct
 import subprocess
 import sys
 import tracemalloc
@@ -22,9 +24,10 @@ from command_line import typed
 from examples import examples
 from meseta.integrations.optuna.attributes import COMMENT, ERROR, EXECUTED, OUTCOMES
 from meseta.space.parameter import Float
-from meseta.study import csv_file, encodings, tables
+from meseta.study import csv_file, encodings, tables, workbook
 from meseta.study import lab as by_hand
 from meseta.study.decimals import Style, notes_on, numeral, styles
+from meseta.study.deviation_file import read_deviations
 from meseta.study.digits import is_same, readable
 from meseta.study.encodings import mended
 from meseta.study.headers import Column, find_columns, headings
@@ -33,6 +36,7 @@ from meseta.study.progress import kind_of
 from meseta.study.show import planned_cells
 from meseta.study.tables import read_table, study_columns
 from meseta.study.toml.file import read_study
+from meseta.study.toml.measurements import read_columns
 
 LAB = """
 [study]
@@ -789,15 +793,21 @@ def test_a_table_is_read_in_a_small_multiple_of_its_size(folder):
     row = "20.5,5,1.25,a remark that nobody reads\n"
     (folder / "pipes.toml").write_text(PIPES, encoding="utf-8")
     path = folder / "old.csv"
-    path.write_text(TITLES + row * 20_000)
+    path.write_text(TITLES + row * 5_000)
     file = read_study("pipes.toml")
     columns = study_columns(file, file.ranges())
     tracemalloc.start()
     table = read_table(path, columns)
-    assert sum(each.cells["adhesion"] == "1.25" for each in table.rows) == 20_000
+    assert sum(each.cells["adhesion"] == "1.25" for each in table.rows) == 5_000
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 4 * path.stat().st_size  # the bytes, the text, and what is at hand
+    for read in (lambda: read_deviations(path), lambda: read_columns(path, ["adhesion"], 1)):
+        tracemalloc.start()
+        read()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * path.stat().st_size
 
 
 def test_very_many_rows_are_refused_with_their_number(folder, monkeypatch):
@@ -877,6 +887,131 @@ def test_a_percentage_may_be_a_share_or_a_hundred_times_that(lab):
     book.save("told.xlsx")
     refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
     assert "told.xlsx:Sheet!B2 is formatted as a percentage, and may be 0.82 or 82" in refused
+
+
+def unpacked(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(path, parts, level=1):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+SMALL, HUGE = (struct.pack("<I", size) for size in (1000, 2**31))
+
+
+def with_rows(rows):
+    """A file with an Excel file of ours, and further rows as XML."""
+    sheet([HEAD, [0, 0.5, 1, 2]])
+    parts = unpacked("told.xlsx")
+    parts[SHEET] = parts[SHEET].replace(b"</sheetData>", rows + b"</sheetData>")
+    packed("told.xlsx", parts)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (b" " * (65 * 2**20), "it has more than 64 MiB when it is unpacked, the most that is read"),
+        (b'<row r="9999999999"/>', "there is a row 9999999999, but a sheet has 1048576 at most"),
+        (b'<row r="9"/><row r="8"/>', "row 8 stands below row 9; open the file in a spreadsheet"),
+        (b'<row r="9"/><row r="9"/>', "row 9 stands below row 9"),
+        (b'<row r="9"><c r="B9"/><c r="A9"/></row>', "the cells of row 9 are not in order"),
+        (b'<row r="9"><c r="XFE9"/></row>', "the cells of row 9 are not in order"),
+        (
+            b"".join(b'<row r="%d"><c r="XFD%d"/></row>' % (i, i) for i in range(5, 1100)),
+            "the sheet spans more than 16777216 cells",
+        ),
+        (b"<row", "told.xlsx cannot be read as an Excel file"),
+    ],
+)
+def test_excel_files_that_are_too_large_or_not_in_order_are_refused(lab, rows, says):
+    """openpyxl would drop rows and cells that are not in order without a word."""
+    with_rows(rows)
+    assert says in typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert not any(trial.state.is_finished() for trial in trials())
+
+
+def test_a_size_that_is_a_lie_is_no_way_around_the_limit(lab):
+    with_rows(b" " * (2 * 2**20))
+    size = len(unpacked("told.xlsx")[SHEET])
+    content = Path("told.xlsx").read_bytes()
+    small, large = (content.replace(struct.pack("<I", size), lie) for lie in (SMALL, HUGE))
+    Path("told.xlsx").write_bytes(small)
+    refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert "told.xlsx is no Excel file, is damaged, or is protected" in refused
+    Path("told.xlsx").write_bytes(large)
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout  # what is there
+
+
+def test_other_sheets_are_not_unpacked(lab, monkeypatch):
+    sheet([HEAD, [0, 0.5, 1, 2]], Large=[["x" * 20] * 500] * 100)
+    monkeypatch.setattr(workbook, "LARGEST", 50_000)
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout
+    words = ("told.xlsx", "--sheet", "Large")
+    assert "more than 0 MiB" in typed("import", "lab.toml", *words, code=2).stderr
+
+
+def test_one_part_for_two_sheets_is_refused(lab):
+    sheet([HEAD, [0, 0.5, 1, 2]], Other=[["x"]])
+    parts = unpacked("told.xlsx")
+    name = "xl/_rels/workbook.xml.rels"
+    parts[name] = parts[name].replace(b"sheet2.xml", b"sheet1.xml")
+    packed("told.xlsx", parts)
+    refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert "two of its sheets are the same" in refused
+
+
+def test_what_a_sheet_hides_is_said_and_read(lab):
+    rows = [["Report", None, None, None, "who"], HEAD]
+    rows += [[i, 0.5 + i, 1, 2, "Ada"] for i in range(COUNT)]
+    sheet(rows)
+    assert "hidden" not in typed("tell", "lab.toml", "--table", "told.xlsx").stderr
+    book = openpyxl.load_workbook("told.xlsx")
+    for number in (1, 3, 5, 6, 100):
+        book.active.row_dimensions[number].hidden = True
+    book.active.column_dimensions["C"].hidden = True
+    book.active.column_dimensions.group("E", "Z", hidden=True)
+    for cells in ("A1:D1", "C4:C5"):
+        book.active.merge_cells(cells)
+    book.active["C4"] = 1
+    book.active.auto_filter.ref = "A2:E7"
+    book.active.auto_filter.add_filter_column(4, ["Ada"])
+    book.active.sheet_state = "hidden"
+    book.create_sheet("Seen")
+    book.save("told.xlsx")
+    said = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    # an empty cell of an outcome that has a constraint is refused, with what makes it empty
+    assert "told.xlsx:Sheet!5: trial 2 has no 'stress'" in said
+    book["Sheet"].unmerge_cells("C4:C5")
+    book["Sheet"].merge_cells("E4:F5")
+    book["Sheet"]["C5"] = 1
+    book.save("told.xlsx")
+    said = typed("tell", "lab.toml", "--table", "told.xlsx").stderr
+    assert "5 rows had been told before" in said
+    assert "told.xlsx:Sheet: hidden rows are read, too: 3, 5 to 6 (a filter is set)" in said
+    assert "told.xlsx:Sheet: hidden columns are read, too: C, E" in said
+    assert (
+        "of merged cells the first one has the value, and the others are read as empty: E4:F5"
+        in said
+    )
+    assert "A1:D1" not in said
+    assert "told.xlsx: the sheet 'Sheet' is hidden, and read" in said
+
+
+def test_an_excel_file_whose_parts_have_other_places_is_read(lab):
+    """As some programs write them: absolute names of parts, and no names of cells."""
+    sheet([HEAD, [0, 0.5, 1, 2]])
+    parts = unpacked("told.xlsx")
+    name = "xl/_rels/workbook.xml.rels"
+    parts[name] = parts[name].replace(b'"worksheets/', b'"/xl/worksheets/')
+    parts[SHEET] = re.sub(rb'(<c) r="[A-Z]+\d+"', rb"\1", parts[SHEET])
+    packed("told.xlsx", parts)
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout
+    assert trials()[0].value == 0.5
 
 
 def test_an_interrupted_question_leaves_no_file(lab, monkeypatch):

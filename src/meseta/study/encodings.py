@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LARGEST = 64 * 2**20  # bytes of a file
-PIECE = 2**20  # bytes that are read at once
+PIECE = 2**16  # bytes that are read at once
 # What files of other kinds begin with: archives such as .xlsx, and Excel files of before 2007.
 _NO_TEXT = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
