@@ -31,6 +31,7 @@ from meseta.study.deviation_file import read_deviations
 from meseta.study.digits import is_same, readable
 from meseta.study.encodings import mended
 from meseta.study.headers import Column, find_columns, headings
+from meseta.study.history import read_history
 from meseta.study.ledger import open_ledger
 from meseta.study.progress import kind_of
 from meseta.study.show import planned_cells
@@ -612,6 +613,137 @@ def test_a_comment_of_several_lines_is_kept_as_it_is(folder):
     text = 'comment,temperature,time,adhesion\n"hot, 5 min\nslow; 3",20,5,1.5\n'
     imported(folder, text)
     assert trials("pipes.toml")[0].user_attrs[COMMENT] == "hot, 5 min\nslow; 3"
+
+
+# --- tables of all kinds, whole or damaged ---
+
+CELLS = [
+    "",
+    "ok",
+    "slow, hot",
+    '2" pipe',
+    '"so"',
+    "two\nlines",
+    "a; b\nc, 5\n\nd",
+    "mean",
+    "'",
+    "é µ",
+]
+ABOVE = [["Report"], ["Operator", "Ada"], ["Sample", "12"], [], ["2024"], ["a\nb", "c"], ["time"]]
+BELOW = [["mean", "3.2"], ["", "", "", "3.2"], ["n = 3"], ["", "", "", "", "", "signed"]]
+UNITS = {"temperature": "°C", "time": "min"}
+
+
+@pytest.fixture(scope="module")
+def history_of(tmp_path_factory):
+    """Read experiments from before for a study that has none: them and notes, or a refusal."""
+    path = tmp_path_factory.mktemp("pipes") / "pipes.toml"
+    path.write_text(
+        PIPES + '[parameters.resin]\nchoices = ["A", "B, x", "1,5"]\n', encoding="utf-8"
+    )
+    typed("ask", path)
+    ledger = open_ledger(read_study(path), reading=True)
+
+    def read(table):
+        try:
+            found = read_history(ledger, table)
+        except ValueError as error:
+            return None, str(error)
+        return [({**each.trial.params}, each.trial.value) for each in found.new], found.notes
+
+    return read
+
+
+def decimal(value, commas):
+    return str(value).replace(".", ",") if commas else str(value)
+
+
+def table_of(chance):
+    """The lines of a random table, the experiments in it, and whether something is wrong."""
+    commas, number = chance.random() < 0.5, chance.randint(0, 6)
+    names = ["temperature", "time", "adhesion", "resin", *chance.sample(["who", "comment", "n"], 2)]
+    chance.shuffle(names)
+    lines, expected, wrong = [], [], False
+    for _ in range(number):
+        params = {
+            "temperature": round(chance.uniform(20, 80), chance.randint(0, 3)),
+            "time": float(chance.randint(1, 60)),
+            "resin": chance.choice(["A", "B, x", "1,5"]),
+        }
+        value = round(chance.uniform(-5, 2000), chance.randint(0, 4))
+        expected.append((params, value))
+        texts = {name: decimal(each, commas) for name, each in params.items()}
+        texts |= {"resin": params["resin"], "adhesion": decimal(value, commas)}
+        texts |= {"who": chance.choice(CELLS), "comment": chance.choice(CELLS), "n": "2"}
+        lines.append([texts[name] for name in names] + [""] * (chance.random() < 0.1))
+    top = [chance.choice(ABOVE) for _ in range(chance.choice([0, 0, 1, 3]))]
+    if chance.random() < 0.15:
+        lines, wrong = [[UNITS.get(name, "") for name in names], *lines], True
+    if lines and chance.random() < 0.1:
+        lines.insert(chance.randrange(len(lines)), names)
+        wrong = True
+    if chance.random() < 0.15:
+        lines, wrong = [*lines, chance.choice(BELOW)], True
+    for _ in range(chance.choice([0, 0, 2])):
+        lines.insert(chance.randint(0, len(lines)), [])
+    return [*top, names, *lines], expected, wrong
+
+
+@given(seed=st.integers(0, 2**32))
+@examples(120)
+def test_a_csv_file_is_read_exactly_or_refused_with_its_line(history_of, tmp_path_factory, seed):
+    chance = random.Random(seed)
+    lines, expected, wrong = table_of(chance)
+    text = io.StringIO()
+    quoting = chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    end = chance.choice(["\n", "\r\n"])
+    csv.writer(
+        text, delimiter=chance.choice(",;\t"), quoting=quoting, lineterminator=end
+    ).writerows(lines)
+    written = text.getvalue()
+    if chance.random() < 0.4:  # a quote too many, or one that is missing
+        wrong, at = True, chance.randrange(len(written))
+        quotes = [i for i, letter in enumerate(written) if letter == '"']
+        if quotes and chance.random() < 0.5:
+            at = chance.choice(quotes)
+            written = written[:at] + written[at + 1 :]
+        else:
+            written = f'{written[:at]}"{written[at:]}'
+    path = tmp_path_factory.mktemp("table") / "old.csv"
+    encoding = chance.choice(["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+    path.write_bytes(written.encode(encoding))
+    found, said = history_of(path)
+    assert found in (None, expected), written
+    if found is None:
+        assert wrong or "may be" in said, (written, said)  # 1,234 alone may be a thousand
+        assert re.search(r"old\.csv:\d+|old\.csv(: '| has a column)", said), (written, said)
+
+
+@given(seed=st.integers(0, 2**32))
+@examples(20)
+def test_an_excel_file_is_read_exactly_or_refused_with_its_row(history_of, tmp_path_factory, seed):
+    chance = random.Random(seed)
+    lines, expected, wrong = table_of(chance)
+    book = openpyxl.Workbook()
+    hidden = 0
+    for number, line in enumerate(lines, start=1 + chance.choice([0, 2])):
+        for column, text in enumerate(line, start=1 + (seed % 2)):
+            value = float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else text
+            cell = book.active.cell(number, column, value)
+            if isinstance(value, str):
+                cell.data_type = "s"
+        if chance.random() < 0.2 and any(line) and len(line) > 4:
+            book.active.row_dimensions[number].hidden = True
+            hidden += 1
+    path = tmp_path_factory.mktemp("table") / "old.xlsx"
+    book.save(path)
+    found, said = history_of(path)
+    assert found in (None, expected), lines
+    if found is None:
+        assert wrong or "may be" in said, (lines, said)
+        assert "old.xlsx:Sheet!" in said, (lines, said)
+    else:
+        assert any("hidden rows" in note for note in said) == (hidden > 0)
 
 
 # --- titles above the table ---

@@ -67,10 +67,14 @@ def _texts(line: Line) -> list[str]:
 
 
 def _is_row(line: Line, places: Sequence[int]) -> bool:
-    """Whether all that it has in these places are numbers."""
+    """Whether all that it has in these places are numbers, more than one where there are several.
+
+    A title may be a number that happens to stand above a column of numbers.
+    """
     there = [line.cells[i] for i in places if i < len(line.cells)]
     filled = [cell for cell in there if cell != ""]
-    return bool(filled) and all(not isinstance(cell, str) or numeral(cell) for cell in filled)
+    enough = len(filled) >= min(2, len(places)) > 0
+    return enough and all(not isinstance(cell, str) or numeral(cell) for cell in filled)
 
 
 def _note(place: str, header: Line, above: Sequence[Line]) -> str:
