@@ -3,6 +3,7 @@
 import csv
 import datetime
 import io
+import itertools
 import json
 import os
 import random
@@ -983,6 +984,9 @@ def test_formulas_have_the_values_that_are_stored(lab):
     told = ["tell", "lab.toml", "--table", "told.xlsx"]
     refused = typed(*told, code=2).stderr
     assert "told.xlsx:Sheet!B2 has a formula without its result; open the file in a" in refused
+    for formula in ('<f t="shared" si="0"/>', "<f>1/3</f><v></v>", '<f t="array" ref="B2">1</f>'):
+        cached("told.xlsx", "B2", f'<c r="B2">{formula}</c>')
+        assert "Sheet!B2 has a formula without" in typed(*told, code=2).stderr
     cached("told.xlsx", "B2", '<c r="B2"><f>1/3</f><v>0.33333333333333331</v></c>')
     cached("told.xlsx", "B3", '<c r="B3" t="str"><f>IF(A1="","","")</f><v></v></c>')
     assert typed(*told).stdout.startswith("stored")
@@ -1144,6 +1148,51 @@ def test_an_excel_file_whose_parts_have_other_places_is_read(lab):
     packed("told.xlsx", parts)
     assert "stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout
     assert trials()[0].value == 0.5
+
+
+def shared(path, before=b""):
+    """Put the texts of a file where Excel has them: into a part of their own."""
+    parts = unpacked(path)
+    kind = b"officedocument.spreadsheetml.sharedStrings+xml"
+    part = (
+        b'<Override PartName="/xl/sharedStrings.xml" ContentType="application/vnd.openxmlformats-'
+    )
+    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace(
+        b"</Types>", part + kind + b'"/></Types>'
+    )
+    inline = re.compile(rb't="inlineStr"><is>(.*?)</is>')
+    texts = inline.findall(parts[SHEET])
+    number = itertools.count()
+    parts[SHEET] = inline.sub(lambda _: b't="s"><v>%d</v>' % next(number), parts[SHEET])
+    items = b"".join(b"<si>%s</si>" % text for text in texts)
+    space = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    parts["xl/sharedStrings.xml"] = before + b'<sst xmlns="%s">%s</sst>' % (space, items)
+    packed(path, parts)
+
+
+def test_texts_that_cells_share_are_read(lab):
+    sheet([HEAD, [0, "0,5", 1, 2], [1, "failed", "failed", None]])
+    shared("told.xlsx")
+    assert "2 stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout
+    assert [trial.value for trial in trials()[:2]] == [0.5, None]
+
+
+def test_texts_that_grow_without_end_are_refused(lab):
+    """Entities of entities of entities: a gigabyte, from some hundred letters."""
+    entities = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 9))
+    bomb = f'<!DOCTYPE x [<!ENTITY a0 "{"a" * 10}">{entities}]>'.encode()
+    sheet([HEAD, [0, "0,5", 1, "&"]])
+    parts = unpacked("told.xlsx")
+    parts[SHEET] = bomb + parts[SHEET].replace(b"&amp;", b"&a8;")
+    packed("told.xlsx", parts)
+    assert "cannot be read" in typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    sheet([HEAD, [0, "0,5", 1, "&"]])
+    shared("told.xlsx", bomb)
+    parts = unpacked("told.xlsx")
+    name = "xl/sharedStrings.xml"
+    parts[name] = parts[name].replace(b"&amp;", b"&a8;")
+    packed("told.xlsx", parts)
+    assert "cannot be read" in typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
 
 
 def test_an_interrupted_question_leaves_no_file(lab, monkeypatch):

@@ -44,6 +44,7 @@ class Table(NamedTuple):
     header: list[str]  # its texts
     known: list[str]  # the columns that it may have
     names: list[str]  # those of them that it has
+    left: list[str]  # the texts of the columns that are left out
     notes: list[str]  # for the user
 
 
@@ -152,6 +153,7 @@ def read_table(
         header,
         [column.name for column in known],
         list(places),
+        [text for i, text in enumerate(header) if i not in places.values()],
         [*notes, *(f"{path}: {each}" for each in said)],
     )
 
@@ -161,12 +163,13 @@ def check_columns(table: Table, wanted: Sequence[str]) -> None:
     if any(name in table.names for name in wanted):
         return
     there = [text for text in table.header if text]
+    other = next((text for text in there if text in table.left), None)
+    example = "" if other is None else f', or say which is which: --map "{other}={wanted[0]}"'
     more = f", and {len(there) - MOST_TITLES} more" if len(there) > MOST_TITLES else ""
     raise ValueError(
         f"{table.place} has no column {' or '.join(map(repr, wanted))}, but "
         f"{', '.join(map(repr, there[:MOST_TITLES])) or 'none with a name'}{more}; known are "
-        f"{', '.join(map(repr, table.known))}. Rename a column, or say which is which: "
-        f'--map "{(there or ["NAME"])[0]}={wanted[0]}"'
+        f"{', '.join(map(repr, table.known))}; rename a column{example}"
     )
 
 
