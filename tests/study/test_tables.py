@@ -950,6 +950,14 @@ def test_very_many_rows_are_refused_with_their_number(folder, monkeypatch):
     monkeypatch.setattr(csv_file, "MOST", 3)
     said = imported(folder, TITLES + "20,5,1.5,ok\n" * 3, code=2).stderr
     assert "old.csv has more than 3 lines, the most that are read" in said
+    said = imported(folder, "\n" * 4, code=2).stderr
+    assert "old.csv has more than 3 lines" in said
+    said = imported(folder, f"{TITLES}20,5,1.5{',' * 2**20}", code=2).stderr
+    assert "old.csv:2: the line has 1048584 letters, but at most 1048576 are read" in said
+    said = imported(folder, f"{TITLES}20,5,1.5,{'x' * 200_000}", code=2).stderr
+    assert "old.csv:2: field larger than field limit (131072)" in said
+    said = imported(folder, f"{TITLES}20,5,1.5,{',' * 2**15}", code=2).stderr
+    assert "old.csv:2: there are 32772 cells, but a table has 16384 columns at most" in said
 
 
 def test_a_refusal_of_a_row_has_its_line_whatever_it_refuses(folder):

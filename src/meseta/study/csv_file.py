@@ -15,9 +15,10 @@ from pathlib import Path
 from meseta.study.decimals import numeral
 from meseta.study.encodings import mended, read_text
 from meseta.study.header_line import DEPTH, ColumnOf, find_header, likeliest
-from meseta.study.spreadsheet import MOST, Line, Lines, unquoted
+from meseta.study.spreadsheet import MOST, WIDEST, Line, Lines, unquoted
 
 SEPARATORS = "\t;,"
+LONGEST = 2**20  # letters of a line
 # Excel's own first line, which names the separator.
 _NAMED_SEPARATOR = re.compile('"?sep=([^"\r\n])"?\r?\n', re.IGNORECASE)
 _LINE = re.compile("[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
@@ -82,11 +83,9 @@ class _File:
             yield Line(begin, [unquoted(cell.strip()) for cell in cells])
 
     def check(self, header: Line) -> bool:
-        """Refuse quotes that are not closed, and too many lines; whether letters are damaged."""
+        """Refuse quotes that are not closed; whether letters are damaged."""
         damaged, plain = False, self.text.isascii()
-        for count, (begin, end, cells) in enumerate(self._records()):
-            if count == MOST:
-                raise ValueError(f"{self.path} has more than {MOST} lines, the most that are read")
+        for begin, end, cells in self._records():
             damaged = damaged or (not plain and any(mended(cell) != cell for cell in cells))
             if end > begin and self._swallows(cells, len(header.cells), begin > header.number):
                 raise ValueError(self._unclosed(begin, end))
@@ -94,8 +93,7 @@ class _File:
 
     def _records(self) -> Iterator[tuple[int, int, list[str]]]:
         """The first and the last line of every row that is not empty, and its cells."""
-        found = _LINE.finditer(self.text, self.begin)
-        reader = csv.reader((line[0] for line in found), delimiter=self.separator, strict=True)
+        reader = csv.reader(self._physical(), delimiter=self.separator, strict=True)
         while True:
             begin = self.first + reader.line_num
             try:
@@ -105,8 +103,24 @@ class _File:
             except csv.Error as error:
                 end = self.first + reader.line_num - 1
                 raise ValueError(self._refusal(begin, end, str(error))) from None
+            if len(cells) > WIDEST:
+                says = f"there are {len(cells)} cells, but a table has {WIDEST} columns at most"
+                raise ValueError(f"{self.path}:{begin}: {says}")
             if any(cell.strip() for cell in cells):
                 yield begin, self.first + reader.line_num - 1, cells
+
+    def _physical(self) -> Iterator[str]:
+        """The lines of the text, each with its end; refused where there is no end to them."""
+        for number, found in enumerate(_LINE.finditer(self.text, self.begin), start=self.first):
+            if number > MOST:
+                raise ValueError(f"{self.path} has more than {MOST} lines, the most that are read")
+            line = found[0]
+            if len(line) > LONGEST:
+                raise ValueError(
+                    f"{self.path}:{number}: the line has {len(line)} letters, but at most "
+                    f"{LONGEST} are read; a table has a line for each row"
+                )
+            yield line
 
     def _refusal(self, begin: int, end: int, error: str) -> str:
         if end > begin or "end of data" in error:

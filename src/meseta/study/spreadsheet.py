@@ -11,7 +11,7 @@ from meseta.optimizer.outcomes import VALUE
 TRIAL, STATE, FAILED, COMMENT = "trial", "state", "failed", "comment"
 # Columns that a table may have besides the parameters, and whether they are numbers.
 COLUMNS = {TRIAL: False, STATE: False, VALUE: True, FAILED: False, COMMENT: False}
-MOST = 2**20  # lines of a table, as in Excel
+MOST, WIDEST = 2**20, 2**14  # lines and columns of a table, as in Excel
 # What spreadsheets take for a formula, behind any number of quotes.
 _FORMULA = re.compile("'*[=+\\-@\t\r\n]")
 

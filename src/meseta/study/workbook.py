@@ -13,10 +13,9 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 from xml.parsers import expat
 
-from meseta.study.spreadsheet import MOST
+from meseta.study.spreadsheet import MOST, WIDEST
 
 LARGEST = 64 * 2**20  # bytes of the parts that are read, unpacked
-WIDEST = 2**14  # columns of a sheet, as in Excel
 MOST_CELLS = 2**24  # of a sheet, with the empty ones in between
 PIECE = 2**20  # bytes that are unpacked at once
 MOST_MERGED = 1000  # places with merged cells that are kept
