@@ -167,7 +167,48 @@ def test_joint_rows_come_back_from_a_study_file(folder):
         assert scope["noise"]["a", "b"] == read
 
 
+TITLED = [
+    ("Shift 2\n\n", []),
+    ("Shift 2\nfrom: Monday\n", []),
+    ("Operator;Ada\nSample;12\n\n", ["--column", "speed", "--column", "arm [mm]"]),
+    ("Operator;Ada\n", ["--planned", "speed", "--executed", "arm"]),
+]
+
+
+@pytest.mark.parametrize(("above", "words"), TITLED)
+def test_titles_above_the_measurements_are_left_out_and_said(folder, above, words):
+    rows = [f"{a:.4f};{b:.4f}".replace(".", ",") for a, b, _ in batch()]
+    text = "\n".join(["speed [m/s];arm [mm]", *rows, ""])
+    (folder / "plain.csv").write_text(text)
+    (folder / "titled.csv").write_text(above + text)
+    plain, titled = (typed("noise", f"{name}.csv", *words) for name in ("plain", "titled"))
+    assert titled.stdout.replace("titled", "plain") == plain.stdout
+    line = above.count("\n") + 1
+    assert f"titled.csv:{line} is taken for the line that names the columns" in titled.stderr
+    assert "names the columns" not in plain.stderr
+    (folder / "titled.csv").write_text(f"{above}{text}x;0\n")
+    refused = typed("noise", "titled.csv", *words, code=2).stderr
+    assert f"titled.csv:{line + 41}: 'speed [m/s]' must be a finite number" in refused
+
+
+def test_a_law_of_a_study_file_has_titles_above_its_measurements_too(folder):
+    (folder / "batch.csv").write_text("Shift 2\nSample;12\narm;gap\n0,5;1\n-0,5;2\n")
+    law = 'noise = { law = "empirical", csv = "batch.csv", column = "arm" }'
+    assert study_with(folder, f"[parameters.x]\n{law}\n")["x"] == meseta.Empirical([0.5, -0.5])
+    joint = '[[noise]]\nparameters = ["arm", "gap"]\nlaw = "empirical"\ncsv = "batch.csv"\n'
+    law = study_with(folder, joint)["arm", "gap"]
+    assert law == meseta.Empirical([[0.5, 1], [-0.5, 2]])
+
+
 REFUSED = {
+    "a quote": ('x,who\n0.1,"anna\n0.2,otto\n0.3,"eva"\n', [], "measured.csv:2: a cell begins"),
+    "a row above": ("0.1,2\nx,y\n0.2,3\n", ["--column", "x"], "measured.csv:1 looks like a row"),
+    "two headers": (
+        "x,y\n1,2\nx,y,z\n1,2,3\n",
+        ["--column", "x", "--column", "y", "--column", "z"],
+        "measured.csv:1 names columns, and so does line 3",
+    ),
+    "titles as wide": ("Operator;Ada\nx;y\n1;2\n", [], "measured.csv:2: 'Operator' must be"),
     "no file": ("", [], "cannot be read"),
     "an empty one": ("", [], "is empty"),
     "words among numbers": (
@@ -180,7 +221,7 @@ REFUSED = {
     "too few": ("x\n0.1\n0.2\n", [], "no column has a law"),
     "infinite": ("x\n0.1\ninf\n0.2\n", [], "measured.csv:3"),
     "no numbers": ("who\nanna\notto\n", [], "has no column of numbers"),
-    "no titles": ("0.1,0.2\n0.3,0.4\n", [], "the first line must name the columns"),
+    "no titles": ("0.1,0.2\n0.3,0.4\n", [], "a line must name the columns"),
     "twice": ("x,x [mm]\n0.1,0.2\n0.3,0.4\n", [], "two columns 'x'"),
     "ragged": ("x,y\n0.1,0.2\n0.3\n", [], "measured.csv:3: there are 1 cells"),
     "unknown": ("x\n0.1\n0.2\n", ["--column", "z"], "there is no column 'z'"),

@@ -169,7 +169,10 @@ def test_history_is_taken_over_once(folder):
         (["tell", "lab.toml", "--csv", "bad.csv"], "bad.csv:3: .* finite number"),
         (["tell", "lab.toml", "--csv", "twice.csv"], "twice.csv:3: trial 0 is told twice"),
         (["tell", "lab.toml", "--csv", "column.csv"], "there is no column 'valu'"),
-        (["import", "lab.toml", "bad.csv"], "bad.csv:2: there is no 'x'"),
+        (
+            ["import", "lab.toml", "bad.csv"],
+            "bad.csv:1 has no column 'x' or 'oil', but 'trial', 'value'; known are",
+        ),
         (["run", "lab.toml"], "has no .objective."),
         (["ask", "nowhere.toml"], "there is no such file"),
         (["ask", "broken.toml"], r"broken.toml:5: parameters.x.high must be greater than low"),

@@ -759,9 +759,9 @@ def test_csv_files_that_are_refused(refusal, tmp_path, content, says):
 )
 def test_measurements_are_read_as_spreadsheets_save_them(tmp_path, capsys, content, encoding):
     (tmp_path / "data.csv").write_bytes(content.encode(encoding))
-    read = read_columns(tmp_path / "data.csv", ["off"], 1)
-    assert read == [[0.1], [-0.2]]
-    assert read_columns(tmp_path / "data.csv", ["off"], 1) == read
+    for _ in range(2):
+        read = read_columns(tmp_path / "data.csv", ["off"], 1)
+        assert read.tolist() == [[0.1], [-0.2]]
     said = capsys.readouterr().err
     assert said.count("decimal commas: 0,1 is 0.1") <= 1
     assert said.count("read as Windows-1252") == (encoding == "cp1252")
@@ -769,7 +769,8 @@ def test_measurements_are_read_as_spreadsheets_save_them(tmp_path, capsys, conte
 
 def test_measurements_need_no_names_where_decimals_have_commas(tmp_path):
     (tmp_path / "data.csv").write_text("0,1;2,5\n-0,2;3\n")
-    assert read_columns(tmp_path / "data.csv", None, 2) == [[0.1, 2.5], [-0.2, 3.0]]
+    read = read_columns(tmp_path / "data.csv", None, 2)
+    assert read.tolist() == [[0.1, 2.5], [-0.2, 3.0]]
 
 
 def test_a_csv_column_that_is_not_there_is_named(refusal, tmp_path):

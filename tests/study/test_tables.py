@@ -3,11 +3,16 @@
 import csv
 import datetime
 import io
+import itertools
 import json
+import os
 import random
+import re
 import shutil
+import struct
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -18,17 +23,22 @@ from hypothesis import strategies as st
 
 from command_line import typed
 from examples import examples
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, OUTCOMES
+from meseta.integrations.optuna.attributes import COMMENT, ERROR, EXECUTED, OUTCOMES
 from meseta.space.parameter import Float
+from meseta.study import csv_file, encodings, tables, workbook
 from meseta.study import lab as by_hand
 from meseta.study.decimals import Style, notes_on, numeral, styles
+from meseta.study.deviation_file import read_deviations
 from meseta.study.digits import is_same, readable
 from meseta.study.encodings import mended
 from meseta.study.headers import Column, find_columns, headings
+from meseta.study.history import read_history
 from meseta.study.ledger import open_ledger
 from meseta.study.progress import kind_of
 from meseta.study.show import planned_cells
+from meseta.study.tables import read_table, study_columns
 from meseta.study.toml.file import read_study
+from meseta.study.toml.measurements import read_columns
 
 LAB = """
 [study]
@@ -383,7 +393,7 @@ def test_an_unclear_number_is_refused_with_its_place_and_nothing_is_stored(lab):
     refused = tell(f'{head}0,0.5,1,4\n1,"1,234",1,4\n', code=2).stderr
     assert "told.csv:3: 'strength': '1,234' may be 1.234 or 1234; write one of these" in refused
     refused = tell(f"{head}0,0,5,1,4\n", code=2).stderr
-    assert "told.csv:2: there are 5 cells, but the first line names 4 columns; if its" in refused
+    assert "told.csv:2: there are 5 cells, but line 1 names 4 columns; if its" in refused
     assert not any(trial.state.is_finished() for trial in trials())
 
 
@@ -532,6 +542,433 @@ def test_files_that_are_no_tables(lab, content, says):
     assert says in typed("tell", "lab.toml", "--csv", "told.csv", code=2).stderr
 
 
+# --- quotes and lines ---
+
+PIPES = """
+[study]
+method = "sobol"
+value = "adhesion"
+[parameters.temperature]
+low = 20.0
+high = 80.0
+unit = "°C"
+[parameters.time]
+low = 1.0
+high = 60.0
+"""
+TITLES = "temperature,time,adhesion,remark\n"
+
+
+def imported(folder, text, *words, code=0, name="old.csv", study=PIPES):
+    """What a command says about a table of experiments from before."""
+    (folder / "pipes.toml").write_text(study, encoding="utf-8")
+    if text is not None:
+        (folder / name).write_text(text, encoding="utf-8")
+    return typed("import", "pipes.toml", name, *words, code=code)
+
+
+def pipes():
+    return [
+        (*(t.params[n] for n in ("temperature", "time")), t.value) for t in trials("pipes.toml")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "line", "end"),
+    [
+        ('20,5,1.5,"2 inch\n30,6,1.6,ok\n40,7,1.7,ok\n', 2, 4),  # until the file ends
+        ('20,5,1.5,ok\n30,6,1.6,"cut off', 3, 3),
+        ('20,5,1.5,"2 inch\n30,6,1.6,"3 inch"\n40,7,1.7,ok\n', 2, 3),  # until the next quote
+        ('20,5,1.5,"2 inch\n30,6,1.6,3 inch"\n40,7,1.7,ok\n', 2, 3),  # which ends a line
+        ('20,5,1.5,"2 inch\n30,6,1.6,ok\n40,7,1.7,"\n', 2, 4),
+        ('20,5,1.5,"2 inch\n30,6,1.6,""\n40,7,1.7,"ok"\n', 2, 4),
+        ('20,5,1.5,"2 inch\n30,6,1.6",\n', 2, 3),  # a cell more, which is empty
+        ('"20,5,1.5,2 inch\n30",6,1.6,ok\n', 2, 3),  # in the first column
+        ('20,"5,1.5,2 inch\n30,6",1.6,ok\n', 2, 3),
+        ('20,5,"2 inch\n30,6",1.6,ok\n', 2, 3),  # of other width than the table
+    ],
+)
+def test_a_quote_that_is_not_closed_is_refused_with_its_line(folder, rows, line, end):
+    said = imported(folder, TITLES + rows, code=2).stderr
+    assert f"old.csv:{line}: a cell begins with a quote that is not closed in this line" in said
+    assert f"up to line {end};" in said
+    assert not pipes()
+
+
+def test_quotes_that_are_none_and_cells_of_several_lines_are_read(folder):
+    rows = (
+        '20,5,1.5,2" pipe\n30,6,1.6,"slow,\nand hot"\n40,7,1.7,"2"" pipe"\n'
+        '50,8,1.8,"one\r\n\r\ntwo, 3"\n"60\n",9,1.9,ok\n'
+    )
+    imported(folder, TITLES + rows)
+    assert pipes() == [(20 + 10 * i, 5 + i, (15 + i) / 10) for i in range(5)]
+    wrong = imported(folder, f"{TITLES}20,5,1.5,ok\n30,x,1.5,ok\n", code=2, name="more.csv").stderr
+    assert "more.csv:3: 'time' must be" in wrong
+    lines = f'{TITLES}20,5,1.5,"one\ntwo"\n30,x,1.5,ok\n'
+    assert "more.csv:4: 'time' must be" in imported(folder, lines, code=2, name="more.csv").stderr
+    said = imported(folder, f'{TITLES}20,5,1.5,"2" pipe"\n', code=2, name="more.csv").stderr
+    assert "more.csv:2: something stands behind the quote that ends a cell; write a quote" in said
+
+
+def test_a_comment_of_several_lines_is_kept_as_it_is(folder):
+    text = 'comment,temperature,time,adhesion\n"hot, 5 min\nslow; 3",20,5,1.5\n'
+    imported(folder, text)
+    assert trials("pipes.toml")[0].user_attrs[COMMENT] == "hot, 5 min\nslow; 3"
+
+
+# --- tables of all kinds, whole or damaged ---
+
+CELLS = [
+    "",
+    "ok",
+    "slow, hot",
+    '2" pipe',
+    '"so"',
+    "two\nlines",
+    "a; b\nc, 5\n\nd",
+    "mean",
+    "'",
+    "é µ",
+]
+ABOVE = [["Report"], ["Operator", "Ada"], ["Sample", "12"], [], ["2024"], ["a\nb", "c"], ["time"]]
+BELOW = [["mean", "3.2"], ["", "", "", "3.2"], ["n = 3"], ["", "", "", "", "", "signed"]]
+UNITS = {"temperature": "°C", "time": "min"}
+
+
+@pytest.fixture(scope="module")
+def history_of(tmp_path_factory):
+    """Read experiments from before for a study that has none: them and notes, or a refusal."""
+    path = tmp_path_factory.mktemp("pipes") / "pipes.toml"
+    path.write_text(
+        PIPES + '[parameters.resin]\nchoices = ["A", "B, x", "1,5"]\n', encoding="utf-8"
+    )
+    typed("ask", path)
+    ledger = open_ledger(read_study(path), reading=True)
+
+    def read(table):
+        try:
+            found = read_history(ledger, table)
+        except ValueError as error:
+            return None, str(error)
+        return [({**each.trial.params}, each.trial.value) for each in found.new], found.notes
+
+    return read
+
+
+def decimal(value, commas):
+    return str(value).replace(".", ",") if commas else str(value)
+
+
+def table_of(chance):
+    """The lines of a random table, the experiments in it, and whether something is wrong."""
+    commas, number = chance.random() < 0.5, chance.randint(0, 6)
+    names = ["temperature", "time", "adhesion", "resin", *chance.sample(["who", "comment", "n"], 2)]
+    chance.shuffle(names)
+    lines, expected, wrong = [], [], False
+    for _ in range(number):
+        params = {
+            "temperature": round(chance.uniform(20, 80), chance.randint(0, 3)),
+            "time": float(chance.randint(1, 60)),
+            "resin": chance.choice(["A", "B, x", "1,5"]),
+        }
+        value = round(chance.uniform(-5, 2000), chance.randint(0, 4))
+        expected.append((params, value))
+        texts = {name: decimal(each, commas) for name, each in params.items()}
+        texts |= {"resin": params["resin"], "adhesion": decimal(value, commas)}
+        texts |= {"who": chance.choice(CELLS), "comment": chance.choice(CELLS), "n": "2"}
+        lines.append([texts[name] for name in names] + [""] * (chance.random() < 0.1))
+    top = [chance.choice(ABOVE) for _ in range(chance.choice([0, 0, 1, 3]))]
+    if chance.random() < 0.15:
+        lines, wrong = [[UNITS.get(name, "") for name in names], *lines], True
+    if lines and chance.random() < 0.1:
+        lines.insert(chance.randrange(len(lines)), names)
+        wrong = True
+    if chance.random() < 0.15:
+        lines, wrong = [*lines, chance.choice(BELOW)], True
+    for _ in range(chance.choice([0, 0, 2])):
+        lines.insert(chance.randint(0, len(lines)), [])
+    return [*top, names, *lines], expected, wrong
+
+
+@given(seed=st.integers(0, 2**32))
+@examples(120)
+def test_a_csv_file_is_read_exactly_or_refused_with_its_line(history_of, tmp_path_factory, seed):
+    chance = random.Random(seed)
+    lines, expected, wrong = table_of(chance)
+    text = io.StringIO()
+    quoting = chance.choice([csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
+    end = chance.choice(["\n", "\r\n"])
+    csv.writer(
+        text, delimiter=chance.choice(",;\t"), quoting=quoting, lineterminator=end
+    ).writerows(lines)
+    written = text.getvalue()
+    if chance.random() < 0.4:  # a quote too many, or one that is missing
+        wrong, at = True, chance.randrange(len(written))
+        quotes = [i for i, letter in enumerate(written) if letter == '"']
+        if quotes and chance.random() < 0.5:
+            at = chance.choice(quotes)
+            written = written[:at] + written[at + 1 :]
+        else:
+            written = f'{written[:at]}"{written[at:]}'
+    path = tmp_path_factory.mktemp("table") / "old.csv"
+    encoding = chance.choice(["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+    path.write_bytes(written.encode(encoding))
+    found, said = history_of(path)
+    assert found in (None, expected), written
+    if found is None:
+        assert wrong or "may be" in said, (written, said)  # 1,234 alone may be a thousand
+        assert re.search(r"old\.csv:\d+|old\.csv(: '| has a column)", said), (written, said)
+
+
+@given(seed=st.integers(0, 2**32))
+@examples(20)
+def test_an_excel_file_is_read_exactly_or_refused_with_its_row(history_of, tmp_path_factory, seed):
+    chance = random.Random(seed)
+    lines, expected, wrong = table_of(chance)
+    book = openpyxl.Workbook()
+    hidden = 0
+    for number, line in enumerate(lines, start=1 + chance.choice([0, 2])):
+        for column, text in enumerate(line, start=1 + (seed % 2)):
+            value = float(text) if re.fullmatch(r"-?\d+(\.\d+)?", text) else text
+            cell = book.active.cell(number, column, value)
+            if isinstance(value, str):
+                cell.data_type = "s"
+        if chance.random() < 0.2 and any(line) and len(line) > 4:
+            book.active.row_dimensions[number].hidden = True
+            hidden += 1
+    path = tmp_path_factory.mktemp("table") / "old.xlsx"
+    book.save(path)
+    found, said = history_of(path)
+    assert found in (None, expected), lines
+    if found is None:
+        assert wrong or "may be" in said, (lines, said)
+        assert "old.xlsx:Sheet!" in said, (lines, said)
+    else:
+        assert any("hidden rows" in note for note in said) == (hidden > 0)
+
+
+# --- titles above the table ---
+
+REPORT = "Report of Friday\nOperator;Ada\nSample;12\n\n"
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("above", ["Report of Friday\n", REPORT, "\n\n1,2,3 go\n", '"a\nb"\n'])
+def test_titles_above_the_table_are_left_out_and_said(folder, separator, above):
+    header = separator.join(["Time", "Temperature [°C]", "adhesion"])
+    rows = [separator.join(row) for row in (["5", "20", "1.5"], ["6", "x", "1.6"])]
+    text = "\n".join([header, rows[0]])
+    said = imported(folder, f"{above}{text}\n").stderr
+    line = above.count("\n") + 1
+    assert f"old.csv:{line} is taken for the line that names the columns" in said
+    assert pipes() == [(20, 5, 1.5)]
+    wrong = imported(folder, f"{above}{text}\n{rows[1]}\n", code=2, name="more.csv").stderr
+    assert f"more.csv:{line + 2}: 'temperature' must be" in wrong
+
+
+def test_titles_in_excel_files_and_of_results(lab):
+    top = [["Report of Friday"], [], [None, "Operator", "Ada"]]
+    sheet([*top, HEAD, [0, 0.5, 1, 2], [1, "much", 1, 2]])
+    refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert "told.xlsx:Sheet!6: the value of trial 1 must be a finite number" in refused
+    sheet([*top, HEAD, [0, 0.5, 1, 2]])
+    said = typed("tell", "lab.toml", "--table", "told.xlsx")
+    assert "told.xlsx:Sheet!4 is taken for the line that names the columns" in said.stderr
+    assert said.stdout.startswith("stored")
+    assert "names the columns" not in tell("trial,strength,stress,wind\n1,1,2,3\n").stderr
+
+
+@pytest.mark.parametrize(
+    ("above", "says"),
+    [
+        ("20,5,1.5,ok\n", "old.csv:1 looks like a row, but stands above line 2"),
+        ("temperature,time,result\n20,5,ok\n", "old.csv:1 names columns, and so does line 3"),
+        ("a,b,c,d\n" * 60, "old.csv:1 has no column 'temperature' or 'time', but 'a', 'b', 'c'"),
+    ],
+)
+def test_what_is_no_title_is_not_left_out(folder, above, says):
+    assert says in imported(folder, f"{above}{TITLES}30,6,1.6,ok\n", code=2).stderr
+    assert not pipes()
+
+
+def test_a_header_that_is_repeated_is_refused_with_its_line(folder):
+    said = imported(folder, f"{TITLES}20,5,1.5,ok\n{TITLES}30,6,1.6,ok\n", code=2).stderr
+    assert "old.csv:3: 'temperature' must be a finite number such as 0.82, got 'temp" in said
+
+
+def test_a_table_without_columns_that_are_known_is_refused(folder):
+    refused = imported(folder, "Datum;Wert\n1.2.2024;1,5\n", code=2).stderr
+    assert "old.csv:1 has no column 'temperature' or 'time', but 'Datum', 'Wert'; known" in refused
+    assert "'adhesion', " in refused
+    assert '--map "Datum=temperature"' in refused
+
+
+# --- other names of columns ---
+
+
+def test_columns_are_renamed_for_one_file(folder):
+    text = "Dauer;T [°C];Haftung\n5;20;1,5\n"
+    names = ("--map", "Dauer=time", "--map", "T=Temperature", "--map", "haftung=value")
+    imported(folder, text, *names)
+    assert pipes() == [(20, 5, 1.5)]
+    wrong = imported(folder, text.replace("°C", "K"), *names, code=2).stderr
+    assert "'T [K]' is in 'K', but the unit of 'temperature' is '°C'" in wrong
+
+
+@pytest.mark.parametrize(
+    ("names", "says"),
+    [
+        (["T=temprature"], "there is no column 'temprature' (did you mean 'temperature'?), only"),
+        (["T=time", "Dauer=time"], "'T' and 'Dauer' are both said to be 'time'; name one of them"),
+        (["X=time"], "old.csv: there is no column 'X', only 'Dauer', 'T', 'Haftung'"),
+        (
+            ["adhesion=time"],
+            "but is itself the name of 'adhesion'; known are 'temperature', 'time'",
+        ),
+        (["value=time"], "but is itself the name of 'adhesion'"),
+        (["T=time", "T=temperature"], "--map has 'T' twice; give it once"),
+        (["time"], "--map takes NAME=VALUE, got 'time'"),
+        (["=time"], "but is empty"),
+    ],
+)
+def test_other_names_that_are_not_clear_are_refused(folder, names, says):
+    words = [word for name in names for word in ("--map", name)]
+    refused = imported(folder, "Dauer,T,Haftung\n5,20,1.5\n", *words, code=2).stderr
+    assert says in refused
+    assert not pipes()
+
+
+def test_a_column_and_one_that_is_renamed_to_it_are_not_both_taken(folder):
+    text = "temperature,time,adhesion,Haftung\n20,5,1.5,1.6\n"
+    refused = imported(folder, text, "--map", "Haftung=adhesion", code=2).stderr
+    assert "the columns 'adhesion' and 'Haftung' are both taken for 'adhesion'" in refused
+
+
+def test_other_names_stand_in_the_study_file(folder):
+    study = PIPES + '[columns]\n"Haftung" = "adhesion"\n"Adhäsion" = "value"\nDauer = "time"\n'
+    imported(folder, "temperature,time,Haftung [N]\n20,5,1.5\n", study=study)
+    imported(folder, "temperature,Dauer,ADHÄSION\n30,6,1.6\n", study=study)
+    imported(
+        folder,
+        "temperature,Dauer,Haftung\n40,1.7,7\n",
+        "--map",
+        "Dauer=adhesion",
+        "--map",
+        "Haftung=time",
+        study=study,
+    )  # what is said of one file goes first
+    assert pipes() == [(20, 5, 1.5), (30, 6, 1.6), (40, 7, 1.7)]
+    both = imported(folder, "temperature,time,Haftung,Adhäsion\n50,8,1,2\n", code=2, study=study)
+    assert "'Haftung' and 'Adhäsion' are both taken for 'adhesion'" in both.stderr
+    typed("ask", "pipes.toml")
+    Path("told.csv").write_text("trial,Haftung\n3,0.5\n")
+    assert "stored" in typed("tell", "pipes.toml", "--table", "told.csv").stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (
+            'Dauer = "tme"',
+            "columns.Dauer cannot be used: 'Dauer' is said to be 'tme', but there is",
+        ),
+        ('time = "temperature"', "columns.time cannot be used: 'time' is said to be 'temperature'"),
+        ('"Time [s]" = "temperature"', "but is itself the name of 'time'"),
+        ("Dauer = 3", "columns.Dauer must be a text"),
+    ],
+)
+def test_other_names_in_the_study_file_are_checked(folder, line, says):
+    said = imported(folder, TITLES, code=2, study=f"{PIPES}[columns]\n{line}\n").stderr
+    assert f"pipes.toml:{PIPES.count(chr(10)) + 2}: " in said
+    assert says in said
+
+
+def test_renaming_goes_with_a_table(lab):
+    assert (
+        "--map goes with --table" in typed("tell", "lab.toml", 0, 1, "--map", "a=b", code=2).stderr
+    )
+    said = tell("trial;Festigkeit;stress;wind\n0;1,5;2;3\n", code=2).stderr
+    assert "has no column 'strength'" not in said  # stress is one, too
+    Path("told.csv").write_text("Versuch;Festigkeit;stress;wind\n0;1,5;2;3\n")
+    words = ("--map", "Festigkeit=strength", "--map", "Versuch=trial")
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.csv", *words).stdout
+    assert trials()[0].value == 1.5
+
+
+# --- files without end, and large ones ---
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="needs the devices of Unix")
+def test_devices_and_pipes_are_no_tables(lab):
+    os.mkfifo("pipe.csv")
+    law = "[parameters.a]\nlow = 0\nhigh = 1\nnoise = {{ law = 'empirical', csv = '{}' }}\n"
+    for name in ("/dev/zero", "pipe.csv"):
+        says = f"{name} is no regular file, but a device or a pipe; save it as a file"
+        assert says in typed("tell", "lab.toml", "--table", name, code=2).stderr
+        assert says in typed("import", "lab.toml", name, code=2).stderr
+        assert says in typed("noise", name, code=2).stderr
+        Path("law.toml").write_text(law.format(name))
+        assert says.split(" is ")[1] in typed("ask", "law.toml", code=2).stderr
+        assert "is no regular file" in typed("ask", name, code=2).stderr
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="needs /proc")
+def test_what_is_read_is_limited_whatever_the_system_says_about_its_size(monkeypatch):
+    path = Path("/proc/self/maps")
+    assert path.stat().st_size == 0
+    assert encodings.read_content(path)
+    monkeypatch.setattr(encodings, "LARGEST", 100)
+    with pytest.raises(ValueError, match="maps is larger than 0 MiB, the most that is read"):
+        encodings.read_content(path)
+
+
+def test_a_table_is_read_in_a_small_multiple_of_its_size(folder):
+    row = "20.5,5,1.25,a remark that nobody reads\n"
+    (folder / "pipes.toml").write_text(PIPES, encoding="utf-8")
+    path = folder / "old.csv"
+    path.write_text(TITLES + row * 5_000)
+    file = read_study("pipes.toml")
+    columns = study_columns(file, file.ranges())
+    tracemalloc.start()
+    table = read_table(path, columns)
+    assert sum(each.cells["adhesion"] == "1.25" for each in table.rows) == 5_000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 4 * path.stat().st_size  # the bytes, the text, and what is at hand
+    for read in (lambda: read_deviations(path), lambda: read_columns(path, ["adhesion"], 1)):
+        tracemalloc.start()
+        read()
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 4 * path.stat().st_size
+
+
+def test_very_many_rows_are_refused_with_their_number(folder, monkeypatch):
+    monkeypatch.setattr(tables, "MOST_ROWS", 2)
+    said = imported(folder, TITLES + "20,5,1.5,ok\n" * 3, code=2).stderr
+    assert "old.csv has 3 rows, but a study takes 2 at most" in said
+    monkeypatch.setattr(csv_file, "MOST", 3)
+    said = imported(folder, TITLES + "20,5,1.5,ok\n" * 3, code=2).stderr
+    assert "old.csv has more than 3 lines, the most that are read" in said
+    said = imported(folder, "\n" * 4, code=2).stderr
+    assert "old.csv has more than 3 lines" in said
+    said = imported(folder, f"{TITLES}20,5,1.5{',' * 2**20}", code=2).stderr
+    assert "old.csv:2: the line has 1048584 letters, but at most 1048576 are read" in said
+    said = imported(folder, f"{TITLES}20,5,1.5,{'x' * 200_000}", code=2).stderr
+    assert "old.csv:2: field larger than field limit (131072)" in said
+    said = imported(folder, f"{TITLES}20,5,1.5,{',' * 2**15}", code=2).stderr
+    assert "old.csv:2: there are 32772 cells, but a table has 16384 columns at most" in said
+
+
+def test_a_refusal_of_a_row_has_its_line_whatever_it_refuses(folder):
+    said = imported(folder, "temperature,time,adhesion,n\n20,5,1.5,3\n30,6,1.5,2.5\n", code=2)
+    assert "old.csv:3: n must be a whole number, got 2.5" in said.stderr
+    typed("ask", "pipes.toml")
+    Path("told.csv").write_text("trial,adhesion,n\n0,1.5,2.5\n")
+    refused = typed("tell", "pipes.toml", "--table", "told.csv", code=2).stderr
+    assert "told.csv:2: n must be a whole number, got 2.5" in refused
+
+
 # --- Excel files ---
 
 HEAD = ["trial", "strength [MPa]", "stress", "wind"]
@@ -555,6 +992,9 @@ def test_formulas_have_the_values_that_are_stored(lab):
     told = ["tell", "lab.toml", "--table", "told.xlsx"]
     refused = typed(*told, code=2).stderr
     assert "told.xlsx:Sheet!B2 has a formula without its result; open the file in a" in refused
+    for formula in ('<f t="shared" si="0"/>', "<f>1/3</f><v></v>", '<f t="array" ref="B2">1</f>'):
+        cached("told.xlsx", "B2", f'<c r="B2">{formula}</c>')
+        assert "Sheet!B2 has a formula without" in typed(*told, code=2).stderr
     cached("told.xlsx", "B2", '<c r="B2"><f>1/3</f><v>0.33333333333333331</v></c>')
     cached("told.xlsx", "B3", '<c r="B3" t="str"><f>IF(A1="","","")</f><v></v></c>')
     assert typed(*told).stdout.startswith("stored")
@@ -591,6 +1031,176 @@ def test_a_percentage_may_be_a_share_or_a_hundred_times_that(lab):
     book.save("told.xlsx")
     refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
     assert "told.xlsx:Sheet!B2 is formatted as a percentage, and may be 0.82 or 82" in refused
+
+
+def unpacked(path):
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def packed(path, parts, level=1):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+SMALL, HUGE = (struct.pack("<I", size) for size in (1000, 2**31))
+
+
+def with_rows(rows):
+    """A file with an Excel file of ours, and further rows as XML."""
+    sheet([HEAD, [0, 0.5, 1, 2]])
+    parts = unpacked("told.xlsx")
+    parts[SHEET] = parts[SHEET].replace(b"</sheetData>", rows + b"</sheetData>")
+    packed("told.xlsx", parts)
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (b" " * (65 * 2**20), "it has more than 64 MiB when it is unpacked, the most that is read"),
+        (b'<row r="9999999999"/>', "there is a row 9999999999, but a sheet has 1048576 at most"),
+        (b'<row r="9"/><row r="8"/>', "row 8 stands below row 9; open the file in a spreadsheet"),
+        (b'<row r="9"/><row r="9"/>', "row 9 stands below row 9"),
+        (b'<row r="9"><c r="B9"/><c r="A9"/></row>', "the cells of row 9 are not in order"),
+        (b'<row r="9"><c r="XFE9"/></row>', "the cells of row 9 are not in order"),
+        (
+            b"".join(b'<row r="%d"><c r="XFD%d"/></row>' % (i, i) for i in range(5, 1100)),
+            "the sheet spans more than 16777216 cells",
+        ),
+        (b"<row", "told.xlsx cannot be read as an Excel file"),
+    ],
+)
+def test_excel_files_that_are_too_large_or_not_in_order_are_refused(lab, rows, says):
+    """openpyxl would drop rows and cells that are not in order without a word."""
+    with_rows(rows)
+    assert says in typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert not any(trial.state.is_finished() for trial in trials())
+
+
+def test_a_size_that_is_a_lie_is_no_way_around_the_limit(lab):
+    with_rows(b" " * (2 * 2**20))
+    size = len(unpacked("told.xlsx")[SHEET])
+    content = Path("told.xlsx").read_bytes()
+    small, large = (content.replace(struct.pack("<I", size), lie) for lie in (SMALL, HUGE))
+    Path("told.xlsx").write_bytes(small)
+    refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert "told.xlsx is no Excel file, is damaged, or is protected" in refused
+    Path("told.xlsx").write_bytes(large)
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout  # what is there
+
+
+def test_other_sheets_are_not_unpacked(lab, monkeypatch):
+    sheet([HEAD, [0, 0.5, 1, 2]], Large=[["x" * 20] * 500] * 100)
+    monkeypatch.setattr(workbook, "LARGEST", 50_000)
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout
+    words = ("told.xlsx", "--sheet", "Large")
+    assert "more than 0 MiB" in typed("import", "lab.toml", *words, code=2).stderr
+
+
+def test_one_part_for_two_sheets_is_refused(lab):
+    sheet([HEAD, [0, 0.5, 1, 2]], Other=[["x"]])
+    parts = unpacked("told.xlsx")
+    name = "xl/_rels/workbook.xml.rels"
+    parts[name] = parts[name].replace(b"sheet2.xml", b"sheet1.xml")
+    packed("told.xlsx", parts)
+    refused = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    assert "two of its sheets are the same" in refused
+
+
+def test_what_a_sheet_hides_is_said_and_read(lab):
+    rows = [["Report", None, None, None, "who"], HEAD]
+    rows += [[i, 0.5 + i, 1, 2, "Ada"] for i in range(COUNT)]
+    sheet(rows)
+    assert "hidden" not in typed("tell", "lab.toml", "--table", "told.xlsx").stderr
+    book = openpyxl.load_workbook("told.xlsx")
+    for number in (1, 3, 5, 6, 100):
+        book.active.row_dimensions[number].hidden = True
+    book.active.column_dimensions["C"].hidden = True
+    book.active.column_dimensions.group("E", "Z", hidden=True)
+    for cells in ("A1:D1", "C4:C5"):
+        book.active.merge_cells(cells)
+    book.active["C4"] = 1
+    book.active.auto_filter.ref = "A2:E7"
+    book.active.auto_filter.add_filter_column(4, ["Ada"])
+    book.active.sheet_state = "hidden"
+    book.create_sheet("Seen")
+    book.save("told.xlsx")
+    said = typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    # an empty cell of an outcome that has a constraint is refused, with what makes it empty
+    assert "told.xlsx:Sheet!5: trial 2 has no 'stress'" in said
+    book["Sheet"].unmerge_cells("C4:C5")
+    book["Sheet"].merge_cells("E4:F5")
+    book["Sheet"]["C5"] = 1
+    book.save("told.xlsx")
+    said = typed("tell", "lab.toml", "--table", "told.xlsx").stderr
+    assert "5 rows had been told before" in said
+    assert "told.xlsx:Sheet: hidden rows are read, too: 3, 5 to 6 (a filter is set)" in said
+    assert "told.xlsx:Sheet: hidden columns are read, too: C, E" in said
+    assert (
+        "of merged cells the first one has the value, and the others are read as empty: E4:F5"
+        in said
+    )
+    assert "A1:D1" not in said
+    assert "told.xlsx: the sheet 'Sheet' is hidden, and read" in said
+
+
+def test_an_excel_file_whose_parts_have_other_places_is_read(lab):
+    """As some programs write them: absolute names of parts, and no names of cells."""
+    sheet([HEAD, [0, 0.5, 1, 2]])
+    parts = unpacked("told.xlsx")
+    name = "xl/_rels/workbook.xml.rels"
+    parts[name] = parts[name].replace(b'"worksheets/', b'"/xl/worksheets/')
+    parts[SHEET] = re.sub(rb'(<c) r="[A-Z]+\d+"', rb"\1", parts[SHEET])
+    packed("told.xlsx", parts)
+    assert "stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout
+    assert trials()[0].value == 0.5
+
+
+def shared(path, before=b""):
+    """Put the texts of a file where Excel has them: into a part of their own."""
+    parts = unpacked(path)
+    kind = b"officedocument.spreadsheetml.sharedStrings+xml"
+    part = (
+        b'<Override PartName="/xl/sharedStrings.xml" ContentType="application/vnd.openxmlformats-'
+    )
+    parts["[Content_Types].xml"] = parts["[Content_Types].xml"].replace(
+        b"</Types>", part + kind + b'"/></Types>'
+    )
+    inline = re.compile(rb't="inlineStr"><is>(.*?)</is>')
+    texts = inline.findall(parts[SHEET])
+    number = itertools.count()
+    parts[SHEET] = inline.sub(lambda _: b't="s"><v>%d</v>' % next(number), parts[SHEET])
+    items = b"".join(b"<si>%s</si>" % text for text in texts)
+    space = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    parts["xl/sharedStrings.xml"] = before + b'<sst xmlns="%s">%s</sst>' % (space, items)
+    packed(path, parts)
+
+
+def test_texts_that_cells_share_are_read(lab):
+    sheet([HEAD, [0, "0,5", 1, 2], [1, "failed", "failed", None]])
+    shared("told.xlsx")
+    assert "2 stored" in typed("tell", "lab.toml", "--table", "told.xlsx").stdout
+    assert [trial.value for trial in trials()[:2]] == [0.5, None]
+
+
+def test_texts_that_grow_without_end_are_refused(lab):
+    """Entities of entities of entities: a gigabyte, from some hundred letters."""
+    entities = "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 9))
+    bomb = f'<!DOCTYPE x [<!ENTITY a0 "{"a" * 10}">{entities}]>'.encode()
+    sheet([HEAD, [0, "0,5", 1, "&"]])
+    parts = unpacked("told.xlsx")
+    parts[SHEET] = bomb + parts[SHEET].replace(b"&amp;", b"&a8;")
+    packed("told.xlsx", parts)
+    assert "cannot be read" in typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
+    sheet([HEAD, [0, "0,5", 1, "&"]])
+    shared("told.xlsx", bomb)
+    parts = unpacked("told.xlsx")
+    name = "xl/sharedStrings.xml"
+    parts[name] = parts[name].replace(b"&amp;", b"&a8;")
+    packed("told.xlsx", parts)
+    assert "cannot be read" in typed("tell", "lab.toml", "--table", "told.xlsx", code=2).stderr
 
 
 def test_an_interrupted_question_leaves_no_file(lab, monkeypatch):

@@ -59,6 +59,15 @@ Sheet = Annotated[
     typer.Option("--sheet", metavar="NAME", help="The sheet of an Excel file; none: the first."),
 ]
 
+Map = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--map",
+        metavar="TITLE=NAME",
+        help='The name of a column that the table calls otherwise: "Haftung=adhesion".',
+    ),
+]
+
 
 def add_to(app: typer.Typer) -> None:
     """Add the commands, in the order people need them."""
@@ -327,6 +336,7 @@ def tell(
         ),
     ] = None,
     sheet: Sheet = None,
+    names: Map = None,
     std: Stds = None,
     n: Repeats = None,
     executed: Executed = None,
@@ -349,6 +359,8 @@ def tell(
             raise ValueError("--std, --n and --executed are columns of the table: std, n, executed")
         if table is None and sheet is not None:
             raise ValueError("--sheet goes with --table FILE.xlsx")
+        if table is None and names:
+            raise ValueError("--map goes with --table FILE")
         if spoilt is not None:
             if trial is None or values or failed is not None or settings or quality:
                 raise ValueError("--spoilt goes with the number of a trial, and nothing else")
@@ -358,7 +370,9 @@ def tell(
             told(ledger, 1, as_json)
             return
         if table is not None:
-            outcomes, known, outdated, read = lab.read_outcomes(ledger, table, sheet)
+            outcomes, known, outdated, read = lab.read_outcomes(
+                ledger, table, sheet, assignments("--map", names)
+            )
         else:
             assert trial is not None
             texts = assignments("--set", settings)
@@ -398,6 +412,7 @@ def take_over(
         ),
     ] = None,
     sheet: Sheet = None,
+    names: Map = None,
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
@@ -410,7 +425,7 @@ def take_over(
         from meseta.study import history
         from meseta.study.unusual import said_of, unusual
 
-        found = history.read_history(ledger, table, value, sheet)
+        found = history.read_history(ledger, table, value, sheet, assignments("--map", names))
         for note in found.notes:
             say(note)
         check_meant(

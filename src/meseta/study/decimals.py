@@ -5,6 +5,7 @@ is refused.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
@@ -13,6 +14,10 @@ Ends = tuple[float, float]
 OTHER: dict[Mark, Mark] = {".": ",", ",": "."}
 WORDS: dict[Mark, str] = {".": "point", ",": "comma"}
 _NUMBER = re.compile(r"([+-]?)([\d.,]*\d[\d.,]*)([eE][+-]?\d+)?", re.ASCII)
+_THOUSANDS: dict[Mark, re.Pattern[str]] = {
+    ".": re.compile(r"[1-9]\d{0,2}(\.\d{3})+"),
+    ",": re.compile(r"[1-9]\d{0,2}(,\d{3})+"),
+}
 
 
 class Numeral(NamedTuple):
@@ -55,7 +60,7 @@ def numeral(text: str) -> Numeral | None:
 
 def _are_thousands(digits: str, mark: Mark) -> bool:
     """Whether a mark separates thousands."""
-    return re.fullmatch(rf"[1-9]\d{{0,2}}(\{mark}\d{{3}})+", digits) is not None
+    return _THOUSANDS[mark].fullmatch(digits) is not None
 
 
 class Style(NamedTuple):
@@ -99,6 +104,30 @@ class Style(NamedTuple):
 
 
 ALONE = Style()  # a number that stands alone
+
+
+class Examples:
+    """Some numbers of a column: those that tell how all of them are written.
+
+    `styles` and `notes_on` need no others, so that long columns need not be kept.
+    """
+
+    ENOUGH = 2  # of a kind: one for the note on decimal commas, one for that on thousands
+
+    def __init__(self, ends: Ends | None = None) -> None:
+        self.texts: list[str] = []
+        self._style = Style(ends=ends)
+        self._kinds: Counter[tuple[object, ...]] = Counter()
+
+    def see(self, text: str) -> None:
+        if "." not in text and "," not in text:
+            return
+        found = self._style.numeral(text)
+        if found is not None and found.mark is not None:
+            kind = (found.mark, found.sure, found.grouped)
+            if self._kinds[kind] < self.ENOUGH:
+                self._kinds[kind] += 1
+                self.texts.append(text)
 
 
 def styles(

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 LARGEST = 64 * 2**20  # bytes of a file
+PIECE = 2**16  # bytes that are read at once
 # What files of other kinds begin with: archives such as .xlsx, and Excel files of before 2007.
 _NO_TEXT = (b"PK\x03\x04", b"\xd0\xcf\x11\xe0")
 
@@ -40,11 +41,30 @@ def read_text(path: Path) -> Decoded:
 def read_content(path: Path) -> bytes:
     """The bytes of a file that is not too large."""
     try:
-        if path.stat().st_size > LARGEST:
-            raise ValueError(f"{path} is larger than {LARGEST >> 20} MiB")
-        return path.read_bytes()
+        return read_regular(path, LARGEST)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise ValueError(f"{path} {error}") from None
+
+
+def read_regular(path: Path, largest: int) -> bytes:
+    """The bytes of a regular file; what a ValueError says follows the name of the file.
+
+    Devices and pipes may never end, and what the system says about a size need not be true.
+    """
+    if path.is_dir():
+        raise ValueError("is a folder; name a file in it")
+    if path.exists() and not path.is_file():
+        raise ValueError("is no regular file, but a device or a pipe; save it as a file")
+    pieces, left = [], largest + 1
+    with path.open("rb") as file:
+        while left > 0 and (piece := file.read(min(left, PIECE))):
+            pieces.append(piece)
+            left -= len(piece)
+    if left <= 0:
+        raise ValueError(f"is larger than {largest >> 20} MiB, the most that is read")
+    return b"".join(pieces)
 
 
 def mended(cell: str) -> str:

@@ -1,7 +1,6 @@
 """Excel files, read and written; openpyxl comes with an extra and is loaded late."""
 
 import datetime
-import io
 import re
 import warnings
 import zipfile
@@ -12,13 +11,15 @@ from typing import Any, BinaryIO
 
 from meseta.boundary import missing, unknown
 from meseta.study.encodings import read_content
+from meseta.study.header_line import DEPTH, ColumnOf, find_header
 from meseta.study.spreadsheet import Cell, Cells, Line, Lines, Unreadable
 from meseta.study.terminal import harmless
+from meseta.study.workbook import Layout, Package, Sheet, read_layout
 
 EXCEL = (".xlsx", ".xlsm")
 OTHERS = (".xls", ".xlsb", ".ods", ".fods", ".numbers")  # tables that are not read
-LARGEST = 2**30  # bytes of a file that is unpacked
 EXACT = 2**53  # whole numbers up to here have no decimals
+MOST_NAMED = 5  # rows, columns or cells in a note
 WIDEST = 40  # letters, to which a column is widened
 # Characters that XML cannot hold.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -33,30 +34,75 @@ def openpyxl() -> Any:
     return openpyxl
 
 
-def read_sheet(path: Path, name: str | None = None) -> Lines:
+def read_sheet(path: Path, column_of: ColumnOf, name: str | None = None) -> Lines:
     """The lines of a sheet: the one of that name, or the first."""
     library, content = openpyxl(), read_content(path)
     with _refusals(path):
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            size = sum(part.file_size for part in archive.infolist())
-        if size > LARGEST:
-            raise ValueError(f"it has more than {LARGEST >> 20} MiB when it is unpacked")
-        stored, typed = (
-            library.load_workbook(io.BytesIO(content), read_only=True, data_only=data_only)
-            for data_only in (True, False)
-        )
-    titles = [sheet.title for sheet in stored.worksheets]
-    title = _title(path, titles, name)
+        package = Package(content)
+    sheet = _sheet(path, package.sheets, name)
     with _refusals(path):
-        lines = list(_lines(path, stored[title], typed[title]))
-    widest = max((len(line.cells) for line in lines), default=0)
-    lines = [Line(n, [*cells, *[""] * (widest - len(cells))]) for n, cells in lines]
-    notes = []
-    if name is None and len(titles) > 1:
+        layout = read_layout(package.part(sheet.part))
+        one = package.with_one(sheet)
+        book = library.load_workbook(one, read_only=True, data_only=True, keep_links=False)
+        lines = list(_lines(path, book[sheet.title], layout))
+    if not lines:
+        raise ValueError(f"{path} is empty; a line must name the columns, with the rows below it")
+    place, widest = f"{path}:{sheet.title}!", max(len(line.cells) for line in lines)
+    heads = [_padded(line, widest) for line in lines[:DEPTH]]
+    header, notes = find_header(place, heads, column_of)
+    below = [line for line in lines if line.number > header.number]
+    if name is None and len(package.sheets) > 1:
         notes.append(
-            f"{path}: of {len(titles)} sheets the first is read, {title!r}; --sheet names another"
+            f"{path}: of {len(package.sheets)} sheets the first is read, {sheet.title!r}; --sheet "
+            "names another"
         )
-    return Lines(f"{path}:{title}!", lines, False, notes)
+    if sheet.hidden:
+        notes.append(f"{path}: the sheet {sheet.title!r} is hidden, and read")
+    table = [header, *below]
+    notes += [f"{path}:{sheet.title}: {each}" for each in _notes(layout, table, widest)]
+    return Lines(place, header, lambda: (_padded(line, widest) for line in below), False, notes)
+
+
+def _padded(line: Line, width: int) -> Line:
+    return line._replace(cells=[*line.cells, *[""] * (width - len(line.cells))])
+
+
+def _notes(layout: Layout, table: Sequence[Line], width: int) -> Iterator[str]:
+    """What people do not see, or see otherwise, and what is read there."""
+    library = openpyxl()
+    rows = [line.number for line in table if line.number in layout.hidden_rows]
+    if rows:
+        why = " (a filter is set)" if layout.filtered else ""
+        yield f"hidden rows are read, too: {in_ranges(rows)}{why}"
+    columns = [i for i in range(1, width + 1) if i in layout.hidden_columns]
+    if columns:
+        letters = ", ".join(map(library.utils.get_column_letter, columns[:MOST_NAMED]))
+        more = ", ..." if len(columns) > MOST_NAMED else ""
+        yield f"hidden columns are read, too: {letters}{more}"
+    merged = [
+        each
+        for each in layout.merged
+        if each.last_row >= table[0].number and each.first_column <= width
+    ]
+    if merged:
+        cells = ", ".join(each.text for each in merged[:MOST_NAMED])
+        more = ", ..." if len(merged) > MOST_NAMED else ""
+        yield (
+            f"of merged cells the first one has the value, and the others are read as empty: "
+            f"{cells}{more}"
+        )
+
+
+def in_ranges(numbers: Sequence[int]) -> str:
+    """Numbers in their order, in words: 3, 5 to 7."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1] = [runs[-1][0], number]
+        else:
+            runs.append([number])
+    said = [" to ".join(map(str, run)) for run in runs[:MOST_NAMED]]
+    return ", ".join([*said, *(["..."] if len(runs) > MOST_NAMED else [])])
 
 
 @contextmanager
@@ -66,40 +112,44 @@ def _refusals(path: Path) -> Iterator[None]:
             warnings.simplefilter("ignore")
             yield
     except zipfile.BadZipFile:
-        raise ValueError(f"{path} is no Excel file, or is protected by a password") from None
+        says = "is no Excel file, is damaged, or is protected by a password"
+        raise ValueError(f"{path} {says}") from None
     except Exception as error:  # whatever a damaged file makes openpyxl do
         raise ValueError(f"{path} cannot be read as an Excel file: {error}") from None
 
 
-def _title(path: Path, titles: Sequence[str], name: str | None) -> str:
-    if not titles:
+def _sheet(path: Path, sheets: Sequence[Sheet], name: str | None) -> Sheet:
+    if not sheets:
         raise ValueError(f"{path} has no sheet with cells")
+    titles = [sheet.title for sheet in sheets]
     if name is not None and name not in titles:
         raise ValueError(f"{path}: {unknown('sheet', name, titles)}")
-    return titles[0] if name is None else name
+    return sheets[0 if name is None else titles.index(name)]
 
 
-def _lines(path: Path, stored: Any, typed: Any) -> Iterator[Line]:
-    """Every line that is not empty: values as they are stored, beside what was typed."""
-    for sheet in (stored, typed):
-        sheet.reset_dimensions()  # some programs write wrong ones
-    for values, formulas in zip(stored.iter_rows(), typed.iter_rows(), strict=True):
-        cells: list[Cell] = []
-        for value, formula in zip(values, formulas, strict=True):
-            cells.append(_cell(f"{path}:{stored.title}!", value, formula))
-        if any(cell != "" for cell in cells):
-            yield Line(next(cell.row for cell in values if hasattr(cell, "row")), cells)
+def _lines(path: Path, sheet: Any, layout: Layout) -> Iterator[Line]:
+    """Every line that is not empty, up to its last cell that is not."""
+    sheet.reset_dimensions()  # some programs write wrong ones
+    place = f"{path}:{sheet.title}!"
+    for number, row in enumerate(sheet.iter_rows(), start=1):
+        cells = [
+            _cell(place, cell, (number, column) in layout.open_formulas)
+            for column, cell in enumerate(row, start=1)
+        ]
+        while cells and cells[-1] == "":
+            cells.pop()
+        if cells:
+            yield Line(number, cells)
 
 
-def _cell(place: str, stored: Any, typed: Any) -> Cell:
+def _cell(place: str, stored: Any, is_open: bool) -> Cell:
     value = stored.value
     if stored.data_type == "e":
         return Unreadable(f"{place}{stored.coordinate}", f"has the error {value}")
     if value is None:
-        # a formula whose result is an empty text says that it is text
-        if typed.data_type == "f" and stored.data_type != "str":
+        if is_open:
             return Unreadable(
-                f"{place}{typed.coordinate}",
+                f"{place}{stored.coordinate}",
                 "has a formula without its result; open the file in a spreadsheet, and save it",
             )
         return ""

@@ -2,7 +2,8 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from meseta.boundary import closest, unknown
@@ -21,6 +22,12 @@ class Column(NamedTuple):
     also: str | None = None  # another name of it
     ends: tuple[float, float] | None = None  # the range of its numbers
     remarks: bool = False  # for people: whoever calls it otherwise makes no mistake
+    aliases: tuple[str, ...] = ()  # its names in files, as the user says
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Every name of it."""
+        return (self.name, *((self.also,) if self.also else ()), *self.aliases)
 
     @property
     def heading(self) -> str:
@@ -57,6 +64,54 @@ def headings(columns: Sequence[Column]) -> list[str]:
 def named(text: str, known: Sequence[Column]) -> Column | None:
     """The column that a text names, with or without a unit; None: it names none."""
     return next((column for column, _, _ in _readings(text, known)), None)
+
+
+def with_aliases(columns: Sequence[Column], aliases: Mapping[str, str]) -> list[Column]:
+    """The columns with further names, each given with the name of its column.
+
+    A name of a column that is not among them is left out.
+    """
+    meant = {alias: _by_name(name, columns) for alias, name in aliases.items()}
+    return [
+        column._replace(aliases=tuple(alias for alias, each in meant.items() if each is column))
+        for column in columns
+    ]
+
+
+def check_alias(alias: str, name: str, columns: Sequence[Column]) -> Column:
+    """The column that gets a further name; refused if that name, or the column, is not clear."""
+    every = [column.name for column in columns]
+    column = _by_name(name, columns)
+    if column is None:
+        raise ValueError(f"{alias!r} is said to be {name!r}, but {unknown('column', name, every)}")
+    own = named(alias, columns)
+    if own is not None or not alias.strip():
+        what = "is empty" if own is None else f"is itself the name of {own.name!r}"
+        raise ValueError(
+            f"{alias!r} is said to be {name!r}, but {what}; known are {', '.join(map(repr, every))}"
+        )
+    return column
+
+
+def check_aliases(aliases: Mapping[str, str], columns: Sequence[Column]) -> None:
+    """Refuse what is said about one file, if it is not clear."""
+    taken: dict[str, str] = {}
+    for alias, name in aliases.items():
+        column = check_alias(alias, name, columns)
+        if column.name in taken:
+            raise ValueError(
+                f"{taken[column.name]!r} and {alias!r} are both said to be {column.name!r}; name "
+                f"one of them; known are {', '.join(repr(each.name) for each in columns)}"
+            )
+        taken[column.name] = alias
+
+
+def check_there(label: str, header: Sequence[str], aliases: Iterable[str]) -> None:
+    """Refuse names of columns that the file does not have."""
+    written = {_folded(name) for text in header for name, _, _ in _splits(text)}
+    for alias in aliases:
+        if _folded(alias) not in written:
+            raise ValueError(f"{label}: {unknown('column', alias, filter(None, header))}")
 
 
 def find_columns(label: str, header: Sequence[str], known: Sequence[Column]) -> Found:
@@ -116,16 +171,13 @@ def _splits(text: str) -> Iterator[tuple[str, str | None, bool]]:
 
 def _by_name(name: str, known: Sequence[Column]) -> Column | None:
     """The column of that name; upper and lower case may differ if no other is meant."""
-    exact = [column for column in known if name in (column.name, column.also)]
+    exact = [column for column in known if name in column.names]
     wanted = _folded(name)
-    alike = exact or [
-        column
-        for column in known
-        if wanted in (_folded(column.name), None if column.also is None else _folded(column.also))
-    ]
+    alike = exact or [column for column in known if wanted in map(_folded, column.names)]
     return alike[0] if len(alike) == 1 else None
 
 
+@lru_cache(maxsize=4096)
 def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 

@@ -28,7 +28,7 @@ from meseta.study.progress import kind_of
 from meseta.study.quality import read_quality, texts_in
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
-from meseta.study.tables import read_table, study_columns
+from meseta.study.tables import check_columns, read_table, study_columns
 from meseta.study.telling import add_once
 
 WITHDRAWN = "withdrawn"  # the state of a trial that does not count any more
@@ -55,14 +55,18 @@ class History(NamedTuple):
 
 
 def read_history(
-    ledger: Ledger, path: Path, value: str | None = None, sheet: str | None = None
+    ledger: Ledger,
+    path: Path,
+    value: str | None = None,
+    sheet: str | None = None,
+    names: Mapping[str, str] | None = None,
 ) -> History:
     """Finished trials from a table with a column for each parameter and one for the value.
 
     Points may lie outside of the ranges or off the steps: what was carried out is what counts. The
     columns trial, state, failed and comment, which `meseta status --csv` has, may be there; trials
     that are not finished, were withdrawn, or are there already are left out. `value` is the column
-    of the values; None: see `study_columns`.
+    of the values; None: see `study_columns`. `names`: see `read_table`.
     """
     column = ledger.file.outcomes.objective if value is None else value
     if column in (*ledger.parameters, TRIAL, STATE, FAILED, COMMENT_COLUMN):
@@ -71,7 +75,8 @@ def read_history(
     found: list[Found] = []
     unfinished = withdrawn = 0
     states = ("complete", FAILED, WITHDRAWN, *UNFINISHED)
-    table = read_table(path, study_columns(ledger.file, ledger.parameters, value), sheet)
+    table = read_table(path, study_columns(ledger.file, ledger.parameters, value), sheet, names)
+    check_columns(table, tuple(ledger.parameters))
     for row in table.rows:
         try:
             cells = row.cells
@@ -86,7 +91,7 @@ def read_history(
                 continue
             read = _historic(ledger, cells, column, state == FAILED, usual)
             found.append(Found(row.place, read))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{row.place}: {error}") from None
     new, outdated = _unknown(ledger, found)
     known = len(found) - len(new)

@@ -40,7 +40,7 @@ from meseta.study.quality import Quality, agrees, quality_of, read_quality, tell
 from meseta.study.sampling import FileSampler
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
-from meseta.study.tables import Row, Table, read_table, study_columns
+from meseta.study.tables import Row, check_columns, read_table, study_columns
 from meseta.study.telling import Told, tell
 from meseta.study.unusual import Said, unusual
 from meseta.study.workers.liveness import GRACE
@@ -171,15 +171,21 @@ def notes_on_typed(ledger: Ledger, cells: Cells) -> list[str]:
     return notes_on(map(numeral, (cells.value or "", *cells.others.values(), *settings)))
 
 
-def read_outcomes(ledger: Ledger, path: Path, sheet: str | None = None) -> Outcomes:
+def read_outcomes(
+    ledger: Ledger,
+    path: Path,
+    sheet: str | None = None,
+    names: Mapping[str, str] | None = None,
+) -> Outcomes:
     """The outcomes in a table: columns trial and value, failed, comment, and executed values.
 
     Rows that were told before with the same outcome are left out, so that a file can be told again
-    after an interruption.
+    after an interruption. `names`: see `read_table`.
     """
     columns = study_columns(ledger.file, ledger.parameters)
-    table = read_table(path, [each for each in columns if each.name != STATE], sheet)
-    _check_outcomes(ledger, path, table)
+    table = read_table(path, [each for each in columns if each.name != STATE], sheet, names)
+    check_columns(table, (TRIAL,))
+    check_columns(table, (ledger.file.outcomes.objective, *ledger.file.outcomes.names, FAILED))
     trials = ledger.trials
     new: list[Outcome] = []
     known, outdated, seen = 0, 0, set()
@@ -199,22 +205,9 @@ def read_outcomes(ledger: Ledger, path: Path, sheet: str | None = None) -> Outco
                 outdated += is_withdrawn(told) or not _is_same(ledger, told, outcome)
             else:
                 raise ValueError(_told_sentence(trials, outcome.number, told))
-        except ValueError as error:
+        except (TypeError, ValueError) as error:
             raise ValueError(f"{row.place}: {error}") from None
     return Outcomes(new, known, outdated, table.notes)
-
-
-def _check_outcomes(ledger: Ledger, path: Path, table: Table) -> None:
-    """A table without any column of outcomes has nothing to tell."""
-    outcomes = ledger.file.outcomes
-    wanted = (outcomes.objective, *outcomes.names, FAILED)
-    for one_of in ((TRIAL,), wanted):
-        if not any(name in table.names for name in one_of):
-            there = ", ".join(map(repr, table.names)) or "none of those that are known"
-            raise ValueError(
-                f"{path} has no column {' or '.join(map(repr, one_of))}, but {there}; its first "
-                "line must name the columns"
-            )
 
 
 def unusual_outcomes(ledger: Ledger, outcomes: Sequence[Outcome]) -> list[str]:

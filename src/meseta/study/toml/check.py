@@ -5,7 +5,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from meseta.study.headers import check_alias
 from meseta.study.spreadsheet import COLUMNS
+from meseta.study.tables import own_columns
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.lines import Place
 from meseta.study.toml.sentences import Mistake, StudyError
@@ -68,11 +70,15 @@ def _gathered(study: StudyFile) -> Iterator[Attempt]:
 
 
 def _attempt_parameters(study: StudyFile, attempt: Attempt) -> bool:
+    sound: list[bool] = []
     for step in (study.parameter, _check_name):
         sound = [attempt(("parameters", name), partial(step, name)) for name in study.parameters]
         if not all(sound):
             return False
-    return True
+    known = own_columns(study, study.ranges())
+    for name, column in study.columns.items():
+        sound = [*sound, attempt(("columns", name), partial(check_alias, name, column, known))]
+    return all(sound)
 
 
 def _check_name(name: str) -> None:

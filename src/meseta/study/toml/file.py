@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from meseta.boundary import EVERY, shown, unknown
 from meseta.optimizer.outcomes import EXECUTED, VALUE, Outcomes
+from meseta.study.encodings import read_regular
 from meseta.study.spreadsheet import COLUMNS
 from meseta.study.toml.keys import (
     CommandObjective,
@@ -69,6 +70,7 @@ class StudyFile:
     joint: tuple[JointNoise, ...]
     constraints: dict[str, ConstraintTable]
     further: tuple[str, ...]  # outcomes that have no constraint
+    columns: dict[str, str]  # names of columns in tables, and what they are called here
     lines: Lines = field(repr=False, compare=False)
 
     @property
@@ -247,6 +249,7 @@ def _study_file(path: Path, label: str, contents: Contents, lines: Lines) -> Stu
         joint=contents.noise,
         constraints=contents.constraints,
         further=tuple(table.outcomes),
+        columns=contents.columns,
         lines=lines,
     )
 
@@ -256,19 +259,14 @@ def _read_text(label: str, path: Path) -> str:
         return StudyError(label, [Mistake(None, (), says)])
 
     try:
-        if path.is_dir():
-            raise refused("is a folder; name the study file in it")
-        if not path.exists():
-            raise refused("there is no such file; `meseta init` writes one to start from")
-        if not path.is_file():
-            raise refused("is no regular file; name a TOML file")
-        if path.stat().st_size > LARGEST:
-            raise refused(f"is larger than {LARGEST >> 20} MiB; keep measurements in a CSV file")
-        content = path.read_bytes()
-    except (OSError, ValueError) as error:
-        if isinstance(error, StudyError):
-            raise
+        content = read_regular(path, LARGEST)
+    except FileNotFoundError:
+        says = "there is no such file; `meseta init` writes one to start from"
+        raise refused(says) from None
+    except OSError as error:
         raise refused(f"cannot be read: {error}") from None
+    except ValueError as error:
+        raise refused(f"{error}; name a TOML file, and keep measurements in a CSV file") from None
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

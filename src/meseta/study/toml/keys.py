@@ -354,6 +354,7 @@ class Contents(Table):
     objective: _Objective | None = None
     parameters: dict[str, ParameterTable]
     constraints: dict[str, ConstraintTable] = Field(default_factory=dict)
+    columns: dict[str, Text] = Field(default_factory=dict)  # other names in tables, and the known
     noise: Annotated[tuple[JointNoise, ...], Field(strict=False)] = ()
 
 

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from meseta import noise
 from meseta.boundary import unknown
 from meseta.noise import Environment, NoiseLaw, Substitution
@@ -83,9 +85,9 @@ def _scalar(law: NumberNoise, folder: Path) -> NoiseLaw:
     return declared.load()(**values)
 
 
-def _column(values: Mapping[str, Any], folder: Path) -> list[float]:
+def _column(values: Mapping[str, Any], folder: Path) -> np.ndarray:
     columns = [values["column"]] if "column" in values else None
-    return [value for (value,) in read_columns(folder / values["csv"], columns, 1)]
+    return read_columns(folder / values["csv"], columns, 1)[:, 0]
 
 
 def _joint(law: JointNoise, folder: Path) -> NoiseLaw:

@@ -1,34 +1,51 @@
 """Measured deviations from a CSV file."""
 
 import math
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
-from meseta.study.decimals import Style, notes_on, numeral, styles
-from meseta.study.spreadsheet import read_lines
+import numpy as np
+
+from meseta.study.csv_file import read_lines
+from meseta.study.decimals import Examples, Style, notes_on, numeral, styles
+from meseta.study.headers import Column
+from meseta.study.spreadsheet import Cell, Lines
 from meseta.study.terminal import say
 
 
-def read_columns(path: Path, columns: Sequence[str] | None, num: int) -> list[list[float]]:
+def read_columns(path: Path, columns: Sequence[str] | None, num: int) -> np.ndarray:
     """The rows of a CSV file: the named columns, or all `num` columns of the file.
 
-    The first line names the columns; it may be missing where `columns` is None.
+    One of the first lines names the columns; it may be missing where `columns` is None.
     """
-    _, table, semicolons, notes = read_lines(path, lambda name: name in (columns or ()))
-    if not table:
-        raise ValueError(f"{path.name} is empty, but must have a row for each measurement")
-    header = list(map(str, table[0].cells))
+    wanted = columns or ()
+    table = read_lines(path, lambda name: Column(name, True) if name in wanted else None)
+    header = list(map(str, table.header.cells))
     named = not all(numeral(name) for name in header)
     places = _places(path, header if named else [], columns, num, len(header))
-    rows = [(line, [_cell(cells, place) for place in places]) for line, cells in table[named:]]
-    texts = [[row[i] for _, row in rows] for i in range(len(places))]
-    known = styles(texts, semicolons)
-    read = [_row(path, line, row, places, known) for line, row in rows]
+    examples = [Examples() for _ in places]
+    for _, row in _rows(table, places, named):
+        for seen, text in zip(examples, row, strict=True):
+            seen.see(text)
+    texts = [each.texts for each in examples]
+    known = styles(texts, table.semicolons)
+    read = array("d")
+    for line, row in _rows(table, places, named):
+        read.extend(_row(path, line, row, places, known))
     said = notes_on(numeral(text) for column in texts for text in column)
-    for note in (*notes, *(f"{path.name}: {each}" for each in said)):
+    for note in (*table.notes, *(f"{path.name}: {each}" for each in said)):
         _say_once(note)
-    return read
+    return np.array(read).reshape(-1, num)
+
+
+def _rows(table: Lines, places: Sequence[int], named: bool) -> Iterator[tuple[int, list[str]]]:
+    """The numbers of the rows, and their cells in these places."""
+    first = [] if named else [table.header]
+    for line, cells in chain(first, table.rows()):
+        yield line, [_cell(cells, place) for place in places]
 
 
 @cache
@@ -37,7 +54,7 @@ def _say_once(note: str) -> None:
     say(note)
 
 
-def _cell(cells: Sequence[object], place: int) -> str:
+def _cell(cells: Sequence[Cell], place: int) -> str:
     return str(cells[place]) if place < len(cells) else ""
 
 
