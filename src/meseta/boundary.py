@@ -147,6 +147,11 @@ def read_whole(what: str, value: object) -> int:
     return int(number)
 
 
+def are(names: Sequence[str]) -> str:
+    """Names with the verb that fits: "a is", "a, b are"."""
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
 def unknown(what: str, name: object, known: Iterable[object]) -> str:
     """Says that a name is not known, which one may be meant, and which there are."""
     names = list(known)

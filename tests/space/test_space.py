@@ -94,7 +94,7 @@ def test_what_makes_no_space_is_refused(ranges, expected):
     ("params", "expected"),
     [
         ({"angle": 1.0}, "speed is missing"),
-        ({}, "angle, speed is missing"),
+        ({}, "angle, speed are missing"),
         ({"angel": 1.0, "speed": 4.5}, "no parameter 'angel'.*mean 'angle'"),
         ({"angle": 1.0, "speed": 4.5, "mass": 2.0}, "no parameter 'mass', only 'angle', 'speed'"),
         ({"angle": 1.0, "speed": 4.5, 3: 2.0}, "no parameter 3"),

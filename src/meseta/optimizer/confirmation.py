@@ -33,14 +33,14 @@ class KeptRuns(NamedTuple):
 
     kept: int
     runs: int  # that told the outcome
-    asked: float  # the share that is to be kept
+    probability: float  # the share that is to be kept
     least: float  # of the share kept, by these runs alone, 95 %
     verdict: Verdict  # by what was asked for
 
     def __str__(self) -> str:
         return (
-            f"kept in {self.kept} of {self.runs} runs (asked: {percent(self.asked)}); by these "
-            f"alone, in at least {percent(self.least)} of the cases"
+            f"kept in {self.kept} of {self.runs} runs (asked: {percent(self.probability)}); by "
+            f"these alone, in at least {percent(self.least)} of the cases"
         )
 
 

@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from meseta.boundary import shown, unknown
+from meseta.boundary import are, shown, unknown
 from meseta.space import parameter as parameters
 from meseta.space.allowed import Linear, Rule, Rules, check_rules, read_rule
 from meseta.space.domain import Domain
@@ -213,8 +213,8 @@ class Space:
         missing = [name for name in self.names if name not in params]
         if missing:
             raise ValueError(
-                f"params must have a value for every parameter, but {', '.join(missing)} is "
-                f"missing in {dict(params)}"
+                f"params must have a value for every parameter, but {are(missing)} missing in "
+                f"{dict(params)}"
             )
         return {name: p.read(f"the value of {name!r}", params[name]) for name, p in self.items()}
 
