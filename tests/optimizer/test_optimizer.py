@@ -107,6 +107,12 @@ def test_given_points_may_be_followed_by_sobol_points():
     assert origins == ["given", "space-filling", "space-filling", "method"]
 
 
+def test_a_given_design_that_was_told_as_it_was_typed_is_not_asked_for_again():
+    optimizer = Optimizer(LINE, initial=[{"x": 1 / 3}, {"x": 2 / 3}])
+    optimizer.tell({"x": 0.3333}, 1.0)  # 1e-4 of the range is the same design
+    assert optimizer.ask() == {"x": 2 / 3}
+
+
 def test_points_told_unasked_count_as_initial():
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.ask()

@@ -32,7 +32,7 @@ from meseta.optimizer.amendment import (
     read_words,
 )
 from meseta.optimizer.beyond import (
-    CLOSE,
+    EXPLORED,
     check_wider,
     check_worst_case,
     share_beyond,
@@ -95,15 +95,13 @@ from meseta.space.named_noise import (
     read_noise,
     without_environment,
 )
-from meseta.space.parameter import Value
+from meseta.space.parameter import SAME_DESIGN
 from meseta.space.price import Costs, Widths, read_prices
 from meseta.space.space import Design, Params, Ranges, Space
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Points that differ by less, in shares of the ranges, are the same experiment.
-SAME = 1e-4
 # A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
 # typed or carried out.
 RECOGNISED = 1e-2
@@ -663,18 +661,16 @@ class Optimizer:
         """The given points that nobody has asked for or told yet, each once."""
         if not self.initial.given:
             return []
-
-        # what cannot be set is not what was asked for
-        settable = [n for n in self.space.names if n not in self.environments.observed]
-
-        def values(params: Design) -> tuple[Value, ...]:
-            return tuple(params[name] for name in settable)
-
         # a point that was carried out otherwise was asked for all the same
-        known = {values(trial.planned or trial.params) for trial in self._record.counted}
-        known |= {values(trial.params) for trial in self._record.counted}
-        left = {values(params): params for params in self.initial.given}
-        return [params for key, params in left.items() if key not in known]
+        counted = self._record.counted
+        planned = [self.space.to_cube(trial.planned) for trial in counted if trial.planned]
+        known = Distinct(torch.cat([self._points(counted), *(row[None] for row in planned)]))
+        left = []
+        for params in self.initial.given:
+            if self._is_apart(params, known.rows):
+                known.add(self.space.to_cube(params))
+                left.append(params)
+        return left
 
     def _next(self, early: int) -> tuple[list[Design], Origin]:
         """The next `early` points that fill the box; if that is none, one point of the method."""
@@ -711,8 +707,8 @@ class Optimizer:
         other: tuple[Design, Float[Tensor, " d"]] | None = None
         for params in self._sequence(index):
             row = self.space.to_cube(params)
-            if (self._distances(busy.rows, row) > SAME).all():
-                if (self._distances(known.rows, row) > SAME).all():
+            if (self._distances(busy.rows, row) > SAME_DESIGN).all():
+                if (self._distances(known.rows, row) > SAME_DESIGN).all():
                     return params, row
                 other = other or (params, row)
         return other or (params, row)
@@ -839,7 +835,7 @@ class Optimizer:
         further = self._unexplored(x, generator)
         if further is not None:
             x = further
-        elif (self._from_design(known, x) <= CLOSE).any():
+        elif (self._from_design(known, x) <= EXPLORED).any():
             return None
         held = self.environments.drawn(generator)
         self.info = SuggestInfo(self.fitted.info)
@@ -859,7 +855,7 @@ class Optimizer:
         complete = self._record.complete
         distance = self._from_design(self._points(complete), x)
         nearest = int(distance.argmin())
-        if distance[nearest] > CLOSE or len(complete) < 2:
+        if distance[nearest] > EXPLORED or len(complete) < 2:
             return None
         units = self.fitted.posterior.units
         mean, variance = self.fitted.mixture.leave_one_out(torch.tensor([nearest]))
@@ -898,7 +894,7 @@ class Optimizer:
 
     def _is_apart(self, params: Design, rows: Float[Tensor, "n d"]) -> bool:
         """Whether it is another experiment than all of those."""
-        return bool((self._distances(rows, self.space.to_cube(params)) > SAME).all())
+        return bool((self._distances(rows, self.space.to_cube(params)) > SAME_DESIGN).all())
 
     def _distances(
         self, rows: Float[Tensor, "n d"], row: Float[Tensor, " d"]

@@ -13,7 +13,7 @@ from meseta.space.domain import Domain
 from meseta.space.environments import Environments
 from meseta.space.space import Space
 
-CLOSE = 2e-2  # share of the ranges: what lies this close to the evaluations counts as evaluated
+EXPLORED = 2e-2  # share of the ranges: what lies this close to an evaluation is explored
 DRAWS = 2**13
 FEW = 16  # perturbed designs: the furthest lies about two standard deviations away
 # From this share of the noise on, a robust value is mostly extrapolation, and a warning says so.
@@ -79,7 +79,7 @@ def share_beyond(
     """
     generator = torch.Generator().manual_seed(0)
     z = perturbed(law, x.expand(DRAWS, -1), generator)
-    low, high = evaluated.amin(0) - CLOSE * width, evaluated.amax(0) + CLOSE * width
+    low, high = evaluated.amin(0) - EXPLORED * width, evaluated.amax(0) + EXPLORED * width
     return float(((z < low) | (z > high)).any(-1).double().mean())
 
 
@@ -98,7 +98,7 @@ def unexplored(
     z = experiments.snap(perturbed(law, x.expand(FEW, -1), generator))
     further = torch.maximum(evaluated.amin(0) - z, z - evaluated.amax(0)).amax(-1)
     furthest = int(further.argmax())
-    return z[furthest] if further[furthest] > CLOSE else None
+    return z[furthest] if further[furthest] > EXPLORED else None
 
 
 def in_words(share: float) -> str:

@@ -19,6 +19,8 @@ from meseta.boundary import is_array, read_number, read_whole, unknown
 SMALLEST = 1e-290  # the width of a range whose reciprocal is still a sound number
 MOST_STEPS = 2**31  # beyond, steps are finer than anyone means
 ROUNDING = 1e-9  # of a step: what a sum of decimal fractions may be off
+# Designs that differ by no more than this share of the ranges are the same one.
+SAME_DESIGN = 1e-4
 
 if TYPE_CHECKING:
     Number = float
