@@ -319,11 +319,15 @@ class Optimizer:
         return acting(law, self.space.num_columns)
 
     def _limits(self, pending: Float[Tensor, "p d"] | None = None) -> dict[str, LimitedOutcome]:
-        """The outcomes with constraints that have values, given pending experiments."""
+        """Return the limits that count, by outcome, given pending experiments.
+
+        These are the limits of outcomes with enough values: for the next design, for both optima
+        and for how surely a design keeps them.
+        """
         limits = {}
         for name, constraint in self.outcomes.constraints:
             fitted = self.model_of(name)
-            if fitted is not None:
+            if fitted is not None and tells(self.values_of(name)):
                 units, mixture = fitted.posterior.units, fitted.mixture
                 if pending is not None and len(pending):
                     mixture = mixture.with_observations(pending)
@@ -771,7 +775,7 @@ class Optimizer:
         return self._found_optimum(self.fitted.mixture_under(law), known)
 
     def _assessed_limits(self) -> list[tuple[LimitedOutcome, Assessment]]:
-        """The outcomes with constraints that have enough values."""
+        """The limits that count, with what tells how designs keep them."""
         limits = self._limits()
         return [(limits[name], each) for name, each in self._assessments().items()]
 
@@ -932,9 +936,9 @@ class Optimizer:
         return Counted(len(self._values_of(name)), len(self._record.informative))
 
     def _assessments(self) -> dict[str, Assessment]:
-        """What tells how designs keep the constraints, for outcomes that have values."""
+        """What tells how designs keep the limits that count."""
         for name, limit in self._limits().items():
-            if name not in self._assessed and tells(self.values_of(name)):
+            if name not in self._assessed:
                 generator = torch.Generator().manual_seed(self.seed)
                 self._assessed[name] = assessment(limit, generator)
         return self._assessed
