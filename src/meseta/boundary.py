@@ -23,10 +23,10 @@ SEEDS = 2**63 - 1  # the largest seed that random generators take
 
 
 def read_number(what: str, value: Any, remedy: str = "") -> float:
-    """A finite number as a plain float; also from NumPy, and from arrays without dimensions."""
-    number = value.item() if is_array(value) and not value.ndim else value
+    """A finite number as a plain float; also from NumPy, and from arrays with one element."""
+    number = _element(value)
     hint = f"; {remedy}" if remedy else ""
-    if not isinstance(number, Real) or isinstance(number, (bool, np.bool_)):
+    if not isinstance(number, Real) or isinstance(number, (bool, np.bool_, np.timedelta64)):
         raise TypeError(f"{what} must be a number, got {value!r}{hint}")
     try:
         finite = float(number)
@@ -87,11 +87,30 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or (torch is not None and torch.is_tensor(value))
 
 
+def _element(value: Any) -> Any:
+    """The only element of an array; all else as it is, and so what is masked, or a duration."""
+    if not is_array(value) or math.prod(value.shape) != 1 or np.ma.is_masked(value):
+        return value
+    return value if isinstance(value, np.ndarray) and value.dtype.kind == "m" else value.item()
+
+
+def read_list(value: Any) -> list[Any] | None:
+    """A list, tuple, array or series as a list; None: it is none of these."""
+    pandas = sys.modules.get("pandas")
+    if isinstance(value, str | bytes):
+        return None
+    if isinstance(value, Sequence) or (pandas is not None and isinstance(value, pandas.Series)):
+        return list(value)
+    return list(value) if is_array(value) and value.ndim else None
+
+
 def read_count(what: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number that is neither too small nor too large."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, SupportsIndex):
+    number = _element(value)
+    whole = isinstance(number, SupportsIndex) and not is_array(number)
+    if not whole or isinstance(number, (bool, np.bool_, np.timedelta64)):
         raise TypeError(f"{what} must be a whole number, got {value!r}")
-    count = operator.index(value)
+    count = operator.index(number)
     if count < least:
         raise ValueError(f"{what} must be at least {least}, got {count}")
     if most is not None and count > most:

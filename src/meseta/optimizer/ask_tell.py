@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.boundary import EVERY, SEEDS, read_count, unknown
+from meseta.boundary import EVERY, SEEDS, read_count, read_list, unknown
 from meseta.gp.joint import JointMoments
 from meseta.gp.limited import Assessment, LimitedOutcome, assessment
 from meseta.gp.mixture import Mixture
@@ -85,6 +85,7 @@ from meseta.optimizer.settings import (
     Settings,
     read_settings,
 )
+from meseta.optimizer.several import EachOrAll, at_place, read_several
 from meseta.optimizer.suggest import SuggestInfo, repeated, stream_of, suggest
 from meseta.optimizer.window import Window, window
 from meseta.space.environments import Environments
@@ -357,14 +358,14 @@ class Optimizer:
 
     def tell(
         self,
-        params: Params,
+        params: Params | Sequence[Params],
         value: object,
         *,
-        error: str | None = None,
-        trial: int | None = None,
-        std: float | Mapping[str, float | None] | None = None,
-        n: int | None = None,
-        executed: Params | Execution | None = None,
+        error: EachOrAll[str] = None,
+        trial: EachOrAll[int] = None,
+        std: EachOrAll[float | Mapping[str, float | None]] = None,
+        n: EachOrAll[int] = None,
+        executed: EachOrAll[Params | Execution] = None,
     ) -> None:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
@@ -385,7 +386,37 @@ class Optimizer:
         differs from the plan counts as measured, and one that equals the plan does not. It is
         "unseen" if the noise acted on the experiment as it does in use, and nobody saw how: then
         params are what was planned. "known" if params were carried out. None: as the settings say.
+
+        Several designs are told as a list, with a list of their values: all of them, or none if
+        there is a mistake in one. All else is then one for all of them, or a list with one for
+        each, None for what is not said of one.
         """
+        if read_list(params) is None:
+            self._tell(params, value, error, trial, std, n, executed)
+            return
+        several = read_several(params, value, (error, trial, std, n, executed))
+        before = self._record
+        try:
+            for place, each in enumerate(several):
+                with at_place(place):
+                    self._tell(*each)
+        except BaseException:
+            self._record = before
+            self._forget()
+            if self._rough:
+                self._learn()
+            raise
+
+    def _tell(
+        self,
+        params: Any,
+        value: object,
+        error: object,
+        trial: object,
+        std: object,
+        n: object,
+        executed: Any,
+    ) -> None:
         told = self.outcomes.read(value, self.settings.possible)
         execution, measured = read_executed({} if executed is None else executed)
         if any(name in self.environments.design for name in measured):
@@ -514,9 +545,10 @@ class Optimizer:
 
     def _numbered(self, number: object) -> Trial:
         trials = self._record.trials
-        if read_count("number", number, least=0) >= len(trials):
+        read = read_count("number", number, least=0)
+        if read >= len(trials):
             raise ValueError(f"there is no trial {number}; the last one is {len(trials) - 1}")
-        return trials[read_count("number", number, least=0)]
+        return trials[read]
 
     def _forget(self) -> None:
         """The models of what was told before."""
@@ -889,12 +921,13 @@ class Optimizer:
     def _pending(self, number: object) -> int:
         """The number of a pending trial, refused if it is none."""
         pending = [trial.number for trial in self._record.pending]
-        if number not in pending:
+        read = read_count("trial", number, least=0)
+        if read not in pending:
             raise ValueError(
-                f"trial {number!r} is not pending; those that are: {pending or 'none'}. Leave "
+                f"trial {read} is not pending; those that are: {pending or 'none'}. Leave "
                 "trial out for a point that nobody asked for"
             )
-        return read_count("trial", number, least=0)
+        return read
 
     def _is_apart(self, params: Design, rows: Float[Tensor, "n d"]) -> bool:
         """Whether it is another experiment than all of those."""
