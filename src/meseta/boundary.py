@@ -7,7 +7,7 @@ import math
 import operator
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import currentframe
 from numbers import Real
@@ -19,6 +19,7 @@ LONGEST_SHOWN = 80  # letters of a value in a message
 LONGEST_TEXT = 2000  # letters of a message that is kept
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
 LARGEST_VALUE = 1e100  # of f: its square must still be a number
+NOWHERE: Mapping[str, str] = {}
 SEEDS = 2**63 - 1  # the largest seed that random generators take
 
 
@@ -171,10 +172,16 @@ def are(names: Sequence[str]) -> str:
     return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
 
 
-def unknown(what: str, name: object, known: Iterable[object]) -> str:
-    """Says that a name is not known, which one may be meant, and which there are."""
+def unknown(
+    what: str, name: object, known: Iterable[object], elsewhere: Mapping[str, str] = NOWHERE
+) -> str:
+    """Says that a name is not known, which one may be meant, and which there are.
+
+    `elsewhere` has what other libraries call so.
+    """
     names = list(known)
-    meant = closest(name, names)
+    called = elsewhere.get(str(name))
+    meant = called if called in names else closest(name, names)
     hint = "" if meant is None else f" (did you mean {meant!r}?)"
     return f"there is no {what} {name!r}{hint}, only {', '.join(map(repr, names)) or 'none'}"
 
