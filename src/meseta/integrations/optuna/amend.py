@@ -26,7 +26,8 @@ from meseta.optimizer.amendment import (
     read_who,
     read_words,
 )
-from meseta.optimizer.outcomes import VALUE
+from meseta.optimizer.outcomes import VALUE, Outcomes
+from meseta.optimizer.precision import Execution, read_execution, read_n, read_new_std
 
 
 def correct(
@@ -37,6 +38,9 @@ def correct(
     why: str,
     params: Mapping[str, Any] | None = None,
     error: str | None = None,
+    std: float | Mapping[str, float | None] | None = None,
+    n: int | None = None,
+    executed: Execution | None = None,
     who: str | None = None,
 ) -> Amendment:
     """Put right what a finished trial says: `RobustSampler`, `recommend` and `report` follow.
@@ -53,10 +57,22 @@ def correct(
         why: For those who read the record later.
         params: What was carried out in fact; only those that change.
         error: Why it failed in fact; None: as `why` says.
+        std: The standard deviation of a measurement of the value; of several outcomes a dict, in
+            which None stands for one that is not known in fact. None: as it is.
+        n: The number of measurements whose mean the value is; None: as it is.
+        executed: "known" (what is told was carried out) or "unseen" (the noise acted on it, and
+            nobody saw how); None: as it is.
         who: None: the name of the user.
     """
     trial = _finished(study, number)
     outcomes = _read_outcomes(value)
+    entry, execution = present_entry(trial), read_execution(executed)
+    if entry.unseen and params and execution is None:
+        raise ValueError(
+            f"the noise acted on trial {number} unseen: say executed='known' if params were "
+            "carried out in fact, or executed='unseen' if they are what was planned"
+        )
+    known = (*entry.outcomes, *(name for name in outcomes if name != VALUE))
     failed = VALUE in outcomes and outcomes[VALUE] is None
     new = outcomes.pop(VALUE, None)
     if error is not None and not failed:
@@ -70,6 +86,9 @@ def correct(
         error=(reason if error is None else cut(str(error))) if failed else None,
         params=_read_params(trial, params or {}),
         outcomes=outcomes,
+        std=read_new_std(std, Outcomes(names=tuple(dict.fromkeys(known)))),
+        n=None if n is None else read_n(n),
+        unseen=None if execution is None else execution == "unseen",
     )
     return store(study, trial, amendment)
 
