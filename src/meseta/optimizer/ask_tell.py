@@ -33,9 +33,9 @@ from meseta.optimizer.amendment import (
 )
 from meseta.optimizer.beyond import (
     EXPLORED,
+    beyond,
     check_wider,
     check_worst_case,
-    share_beyond,
     unexplored,
 )
 from meseta.optimizer.confirmation import Confirmation, confirmation
@@ -944,16 +944,16 @@ class Optimizer:
         """The design at a row of the unit cube, with what the model expects of it."""
         columns = self.space.columns(x)
         moments = self.fitted.posterior.joint(columns[None])
-        evaluated = self.space.columns(self._points(self._record.complete))
-        low, high = self.space.bounds
+        further = beyond(self.law, x, self._points(self._record.complete), self.space)
         return Recommendation(
             self.environments.from_row(x),
             *self._value_in_use(x, moments),
             *self._possible(float(moments.m_f), float(moments.v_f)),
             self._test(x),
-            share_beyond(self.law, columns, evaluated, high - low),
+            further.share,
             self.possible,
             self._kept(x),
+            further.outside,
         )
 
     def _kept(self, x: Float[Tensor, " d"]) -> dict[str, Kept]:

@@ -308,6 +308,7 @@ def answer_data(answer: Any) -> dict[str, Any]:
             "nominal_std": each.nominal_std,
             "test": None if each.test is None else asdict(each.test),
             "beyond": each.beyond,
+            "outside": each.outside,
             "constraints": kept_data(each.kept),
             "sure": each.sure,
             "feasible": each.feasible,

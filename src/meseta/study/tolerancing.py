@@ -114,6 +114,7 @@ def tolerances_data(found: Tolerances) -> dict[str, Any]:
             "today_kept": show.kept_data(made.today_kept),
             "experiment": made.experiment,
             "beyond": made.beyond,
+            "outside": made.outside,
         },
     }
 
