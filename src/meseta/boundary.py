@@ -28,13 +28,13 @@ def read_number(what: str, value: Any, remedy: str = "") -> float:
     number = _element(value)
     hint = f"; {remedy}" if remedy else ""
     if not isinstance(number, Real) or isinstance(number, (bool, np.bool_, np.timedelta64)):
-        raise TypeError(f"{what} must be a number, got {value!r}{hint}")
+        raise TypeError(f"{what} must be a number, got {shown(value)}{hint}")
     try:
         finite = float(number)
     except OverflowError:
         finite = math.inf
     if not math.isfinite(finite):
-        raise ValueError(f"{what} must be finite, got {value!r}{hint}")
+        raise ValueError(f"{what} must be finite, got {shown(value)}{hint}")
     return finite
 
 
@@ -49,13 +49,13 @@ def read_possible(possible: Any) -> tuple[float, float]:
         "possible must be (smallest, largest), such as (0, math.inf) for what is not negative"
     )
     if not isinstance(possible, Sequence) or isinstance(possible, str) or len(possible) != 2:
-        raise TypeError(f"{expected}, got {possible!r}")
+        raise TypeError(f"{expected}, got {shown(possible)}")
     for end in possible:
         if isinstance(end, (bool, str)) or not isinstance(end, (int, float, np.number)):
-            raise TypeError(f"{expected}, got {possible!r}")
+            raise TypeError(f"{expected}, got {shown(possible)}")
     low, high = map(float, possible)
     if not low < high:
-        raise ValueError(f"{expected}, got {possible!r}")
+        raise ValueError(f"{expected}, got {shown(possible)}")
     return low, high
 
 
@@ -110,7 +110,7 @@ def read_count(what: str, value: object, least: int = 1, most: int | None = None
     number = _element(value)
     whole = isinstance(number, SupportsIndex) and not is_array(number)
     if not whole or isinstance(number, (bool, np.bool_, np.timedelta64)):
-        raise TypeError(f"{what} must be a whole number, got {value!r}")
+        raise TypeError(f"{what} must be a whole number, got {shown(value)}")
     count = operator.index(number)
     if count < least:
         raise ValueError(f"{what} must be at least {least}, got {count}")
@@ -161,9 +161,9 @@ def read_whole(what: str, value: object) -> int:
     """A whole number of either sign, small enough to be a float as well; 3.0 is one."""
     number = read_number(what, value)
     if number != round(number):
-        raise ValueError(f"{what} must be a whole number, got {value!r}")
+        raise ValueError(f"{what} must be a whole number, got {shown(value)}")
     if abs(number) > LARGEST_WHOLE:
-        raise ValueError(f"{what} must lie within ±2**53, got {value!r}")
+        raise ValueError(f"{what} must lie within ±2**53, got {shown(value)}")
     return int(number)
 
 
@@ -183,7 +183,7 @@ def unknown(
     called = elsewhere.get(str(name))
     meant = called if called in names else closest(name, names)
     hint = "" if meant is None else f" (did you mean {meant!r}?)"
-    return f"there is no {what} {name!r}{hint}, only {', '.join(map(repr, names)) or 'none'}"
+    return f"there is no {what} {shown(name)}{hint}, only {', '.join(map(repr, names)) or 'none'}"
 
 
 def closest(name: object, known: Iterable[object], cutoff: float = 0.5) -> object | None:

@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 import optuna
 import pytest
 
@@ -28,6 +29,7 @@ from meseta.integrations.optuna.attributes import (
 COMPLETE = optuna.trial.TrialState.COMPLETE
 NOISE = {"x": meseta.Normal(0.05)}
 X = optuna.distributions.FloatDistribution(0.0, 1.0)
+SWITCH = optuna.distributions.CategoricalDistribution(["auto", False, True])
 OIL = optuna.distributions.CategoricalDistribution(["mineral", "synthetic"])
 
 
@@ -127,6 +129,23 @@ def test_how_good_values_are_and_how_they_were_carried_out_is_put_right():
     correct(study, 2, why="seen", params={"x": 0.4}, executed="known")
     seen = recommend(study, **said).optimizer.trials[2]
     assert (seen.params["x"], seen.unseen) == (0.4, False)
+
+
+def test_corrected_params_are_what_their_distributions_have():
+    study = optuna.create_study(direction="maximize")
+    trial = study.ask({"n": optuna.distributions.IntDistribution(0, 5), "k": SWITCH})
+    study.tell(trial, 1.0)
+    for params, message in (
+        ({"n": 2.5}, "'n' must be a whole number"),
+        ({"k": 1}, "no choice 1"),
+        ({"k": [True]}, "no choice"),
+        ([("n", 2)], "params must be a dict"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            correct(study, 0, why="read off anew", params=params)
+    correct(study, 0, why="read off anew", params={"n": np.int64(3), "k": np.bool_(True)})
+    (amendment,) = amendments_of(amended_trials(study)[0])
+    assert {type(value) for value in amendment.params.values()} == {int, bool}
 
 
 def test_pruned_trials_comments_and_trials_that_run():

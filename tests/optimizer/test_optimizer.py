@@ -498,6 +498,24 @@ def test_widths_learned_from_designs_that_were_not_stored_are_forgotten():
     assert optimizer.learned != before
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda o: o.tell([0.5], [1.0]),
+        lambda o: o.tell(0.5, 1.0, executed={"x": 0.4}),
+        lambda o: o.promise([0.5]),
+        lambda o: o.perturbed("x = 0.5", 3),
+        lambda o: o.confirm(pd.Series({"x": 0.5}), [1.0, 2.0, 1.5]),
+    ],
+)
+def test_what_is_no_design_is_refused_everywhere(call):
+    optimizer = told([0.3, 0.8, 0.1])
+    with pytest.raises(TypeError, match="params must be a dict with one value per parameter"):
+        call(optimizer)
+    with pytest.raises(TypeError, match="results must be a list"):
+        optimizer.confirm({"x": 0.5}, 1.0)
+
+
 def test_records_cannot_be_changed_from_outside():
     optimizer = told([0.0, 1.0, 0.5])
     params = optimizer.ask()

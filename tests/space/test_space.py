@@ -185,6 +185,9 @@ def test_what_floating_point_cannot_hold_is_refused_at_once(space, noise, expect
 def test_a_point_beyond_floating_point_is_refused():
     with pytest.raises(ValueError, match="too far outside its range"):
         Space({"x": (0, 1e-9)}).read({"x": 1e308})
+    with pytest.raises(ValueError, match="too far outside its range"):
+        Space({"x": (0, 1)}).read({"x": 1e101})  # the square of a distance must be a number
+    assert Space({"x": Float(1e-5, 1, log=True)}).read({"x": 1e300}) == {"x": 1e300}
 
 
 # Parameters other than plain numbers

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.boundary import EVERY, SEEDS, read_count, read_list, unknown
+from meseta.boundary import EVERY, SEEDS, read_count, read_list, shown, unknown
 from meseta.gp.joint import JointMoments
 from meseta.gp.limited import Assessment, LimitedOutcome, assessment
 from meseta.gp.mixture import Mixture
@@ -98,7 +98,7 @@ from meseta.space.named_noise import (
 )
 from meseta.space.parameter import SAME_DESIGN
 from meseta.space.price import Costs, Widths, read_prices
-from meseta.space.space import Design, Params, Ranges, Space
+from meseta.space.space import Design, Params, Ranges, Space, check_params
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -417,6 +417,7 @@ class Optimizer:
         n: object,
         executed: Any,
     ) -> None:
+        check_params(params)
         told = self.outcomes.read(value, self.settings.possible)
         execution, measured = read_executed({} if executed is None else executed)
         if any(name in self.environments.design for name in measured):
@@ -433,7 +434,9 @@ class Optimizer:
         params = self._complete({**params, **measured}, told) if measured else planned
         number = self._recognised(planned) if trial is None else self._pending(trial)
         if told.value is not None and error is not None:
-            raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
+            raise ValueError(
+                f"error={shown(error)} comes with a value, {shown(value)}; drop one of them"
+            )
         if told.value is not None or told.others:
             self._forget()
         error = None if error is None else str(error)
@@ -483,14 +486,17 @@ class Optimizer:
             who: None: the name of the user.
         """
         trial = self._told(number)
+        changed = {} if params is None else self._executed(trial, params)
         said = {} if value is UNCHANGED else value
         told = self.outcomes.read_correction(said, self.settings.possible)
         if error is not None and not told.failed:
-            raise ValueError(f"error={error!r} is for trials that failed: pass None as the value")
+            raise ValueError(
+                f"error={shown(error)} is for trials that failed: pass None as the value"
+            )
         execution = read_execution(executed)
         if execution == "unseen":
             check_acting(self._acting)
-        elif trial.entry.unseen and any(name in self.environments.design for name in params or ()):
+        elif trial.entry.unseen and any(name in self.environments.design for name in changed):
             execution = "known"
         reason = read_words("why", why)
         amendment = Amendment(
@@ -498,7 +504,7 @@ class Optimizer:
             reason,
             value=told.value,
             error=(reason if error is None else str(error)) if told.failed else None,
-            params={} if params is None else self._executed(trial, params),
+            params=changed,
             outcomes=told.others,
             std=read_new_std(std, self.outcomes),
             n=None if n is None else read_n(n),
@@ -532,7 +538,7 @@ class Optimizer:
     def _executed(self, trial: Trial, params: Params) -> Design:
         """Those of the params that are given, read."""
         if not isinstance(params, Mapping):
-            raise TypeError(f"params must be a dict of those that change, got {params!r}")
+            raise TypeError(f"params must be a dict of those that change, got {shown(params)}")
         read = self.space.read({**trial.params, **params})
         return {name: value for name, value in read.items() if name in params}
 

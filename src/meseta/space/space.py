@@ -207,8 +207,7 @@ class Space:
 
         Numbers may lie outside their ranges; a choice must be one of those there are.
         """
-        if not isinstance(params, Mapping):
-            raise TypeError(f"params must be a dict with one value per parameter, got {params!r}")
+        check_params(params)
         for name in params:
             if name not in self.names:
                 raise ValueError(unknown("parameter", name, self.names))
@@ -285,6 +284,12 @@ class Space:
                 (column,) = row[self.columns_of(name)]
                 values[name] = math.exp(column) if p.log else column
         return values
+
+
+def check_params(params: object) -> None:
+    """Refuse what is no design at all."""
+    if not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict with one value per parameter, got {shown(params)}")
 
 
 def _read_parameter(name: object, range_: object) -> Parameter:

@@ -1,14 +1,15 @@
 """Put the record of a study right: corrections, withdrawals and comments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
-from optuna.distributions import CategoricalDistribution
+import numpy as np
+from optuna.distributions import CategoricalDistribution, IntDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from meseta.boundary import cut, read_count, read_number, read_value, unknown
+from meseta.boundary import cut, read_count, read_number, read_value, read_whole, shown, unknown
 from meseta.integrations.optuna.amended import amended_trials, as_attribute, entry_of
 from meseta.integrations.optuna.attributes import (
     AMENDMENT,
@@ -67,7 +68,8 @@ def correct(
     trial = _finished(study, number)
     outcomes = _read_outcomes(value)
     entry, execution = present_entry(trial), read_execution(executed)
-    if entry.unseen and params and execution is None:
+    changed = {} if params is None else _read_params(trial, params)
+    if entry.unseen and changed and execution is None:
         raise ValueError(
             f"the noise acted on trial {number} unseen: say executed='known' if params were "
             "carried out in fact, or executed='unseen' if they are what was planned"
@@ -84,7 +86,7 @@ def correct(
         read_who(who),
         value=new,
         error=(reason if error is None else cut(str(error))) if failed else None,
-        params=_read_params(trial, params or {}),
+        params=changed,
         outcomes=outcomes,
         std=read_new_std(std, Outcomes(names=tuple(dict.fromkeys(known)))),
         n=None if n is None else read_n(n),
@@ -174,16 +176,27 @@ def _read_outcomes(value: object) -> dict[str, float | None]:
 
 
 def _read_params(trial: FrozenTrial, params: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict of those that change, got {shown(params)}")
     read: dict[str, Any] = {}
     for name, value in params.items():
         if name not in trial.params:
             raise ValueError(unknown("parameter", name, trial.params))
         distribution = trial.distributions[name]
         if isinstance(distribution, CategoricalDistribution):
-            if value not in distribution.choices:
-                raise ValueError(f"{name!r}: {unknown('choice', value, distribution.choices)}")
-            read[name] = value
+            read[name] = _read_choice(name, value, distribution.choices)
+        elif isinstance(distribution, IntDistribution):
+            read[name] = read_whole(repr(name), value)
         else:
-            number = read_number(repr(name), value)
-            read[name] = int(number) if number.is_integer() and isinstance(value, int) else number
+            read[name] = read_number(repr(name), value)
     return read
+
+
+def _read_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """A choice as it stands among them; 1 is not True."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    for choice in choices:
+        alike = isinstance(plain, bool) == isinstance(choice, bool)
+        if alike and isinstance(plain, str | int | float | None) and plain == choice:
+            return choice
+    raise ValueError(f"{name!r}: {unknown('choice', value, choices)}")
