@@ -7,7 +7,7 @@ import math
 import operator
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from inspect import currentframe
 from numbers import Real
@@ -19,21 +19,22 @@ LONGEST_SHOWN = 80  # letters of a value in a message
 LONGEST_TEXT = 2000  # letters of a message that is kept
 LARGEST_WHOLE = 2**53  # up to here every whole number is a float
 LARGEST_VALUE = 1e100  # of f: its square must still be a number
+NOWHERE: Mapping[str, str] = {}
 SEEDS = 2**63 - 1  # the largest seed that random generators take
 
 
 def read_number(what: str, value: Any, remedy: str = "") -> float:
-    """A finite number as a plain float; also from NumPy, and from arrays without dimensions."""
-    number = value.item() if is_array(value) and not value.ndim else value
+    """A finite number as a plain float; also from NumPy, and from arrays with one element."""
+    number = _element(value)
     hint = f"; {remedy}" if remedy else ""
-    if not isinstance(number, Real) or isinstance(number, (bool, np.bool_)):
-        raise TypeError(f"{what} must be a number, got {value!r}{hint}")
+    if not isinstance(number, Real) or isinstance(number, (bool, np.bool_, np.timedelta64)):
+        raise TypeError(f"{what} must be a number, got {shown(value)}{hint}")
     try:
         finite = float(number)
     except OverflowError:
         finite = math.inf
     if not math.isfinite(finite):
-        raise ValueError(f"{what} must be finite, got {value!r}{hint}")
+        raise ValueError(f"{what} must be finite, got {shown(value)}{hint}")
     return finite
 
 
@@ -48,13 +49,13 @@ def read_possible(possible: Any) -> tuple[float, float]:
         "possible must be (smallest, largest), such as (0, math.inf) for what is not negative"
     )
     if not isinstance(possible, Sequence) or isinstance(possible, str) or len(possible) != 2:
-        raise TypeError(f"{expected}, got {possible!r}")
+        raise TypeError(f"{expected}, got {shown(possible)}")
     for end in possible:
         if isinstance(end, (bool, str)) or not isinstance(end, (int, float, np.number)):
-            raise TypeError(f"{expected}, got {possible!r}")
+            raise TypeError(f"{expected}, got {shown(possible)}")
     low, high = map(float, possible)
     if not low < high:
-        raise ValueError(f"{expected}, got {possible!r}")
+        raise ValueError(f"{expected}, got {shown(possible)}")
     return low, high
 
 
@@ -87,11 +88,30 @@ def is_array(value: Any) -> bool:
     return isinstance(value, np.ndarray) or (torch is not None and torch.is_tensor(value))
 
 
+def _element(value: Any) -> Any:
+    """The only element of an array; all else as it is, and so what is masked, or a duration."""
+    if not is_array(value) or math.prod(value.shape) != 1 or np.ma.is_masked(value):
+        return value
+    return value if isinstance(value, np.ndarray) and value.dtype.kind == "m" else value.item()
+
+
+def read_list(value: Any) -> list[Any] | None:
+    """A list, tuple, array or series as a list; None: it is none of these."""
+    pandas = sys.modules.get("pandas")
+    if isinstance(value, str | bytes):
+        return None
+    if isinstance(value, Sequence) or (pandas is not None and isinstance(value, pandas.Series)):
+        return list(value)
+    return list(value) if is_array(value) and value.ndim else None
+
+
 def read_count(what: str, value: object, least: int = 1, most: int | None = None) -> int:
     """A whole number that is neither too small nor too large."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, SupportsIndex):
-        raise TypeError(f"{what} must be a whole number, got {value!r}")
-    count = operator.index(value)
+    number = _element(value)
+    whole = isinstance(number, SupportsIndex) and not is_array(number)
+    if not whole or isinstance(number, (bool, np.bool_, np.timedelta64)):
+        raise TypeError(f"{what} must be a whole number, got {shown(value)}")
+    count = operator.index(number)
     if count < least:
         raise ValueError(f"{what} must be at least {least}, got {count}")
     if most is not None and count > most:
@@ -141,18 +161,29 @@ def read_whole(what: str, value: object) -> int:
     """A whole number of either sign, small enough to be a float as well; 3.0 is one."""
     number = read_number(what, value)
     if number != round(number):
-        raise ValueError(f"{what} must be a whole number, got {value!r}")
+        raise ValueError(f"{what} must be a whole number, got {shown(value)}")
     if abs(number) > LARGEST_WHOLE:
-        raise ValueError(f"{what} must lie within ±2**53, got {value!r}")
+        raise ValueError(f"{what} must lie within ±2**53, got {shown(value)}")
     return int(number)
 
 
-def unknown(what: str, name: object, known: Iterable[object]) -> str:
-    """Says that a name is not known, which one may be meant, and which there are."""
+def are(names: Sequence[str]) -> str:
+    """Names with the verb that fits: "a is", "a, b are"."""
+    return f"{', '.join(names)} {'is' if len(names) == 1 else 'are'}"
+
+
+def unknown(
+    what: str, name: object, known: Iterable[object], elsewhere: Mapping[str, str] = NOWHERE
+) -> str:
+    """Says that a name is not known, which one may be meant, and which there are.
+
+    `elsewhere` has what other libraries call so.
+    """
     names = list(known)
-    meant = closest(name, names)
+    called = elsewhere.get(str(name))
+    meant = called if called in names else closest(name, names)
     hint = "" if meant is None else f" (did you mean {meant!r}?)"
-    return f"there is no {what} {name!r}{hint}, only {', '.join(map(repr, names)) or 'none'}"
+    return f"there is no {what} {shown(name)}{hint}, only {', '.join(map(repr, names)) or 'none'}"
 
 
 def closest(name: object, known: Iterable[object], cutoff: float = 0.5) -> object | None:

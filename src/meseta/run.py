@@ -38,6 +38,7 @@ class Result:
     nominal_std: float
     test: Test | None  # an evaluation at params, or close by
     beyond: float  # the share of the noise that falls beyond everything that was evaluated
+    outside: float  # the part of that which falls where no experiment is allowed
     kept: Mapping[str, Kept]  # how params keep the constraints in use, by name
     sure: float  # the probability that all are kept as often as was asked for
     feasible: bool  # whether that is known: sure to at least 0.95
@@ -303,6 +304,7 @@ def _result(optimizer: Optimizer, interrupted: bool) -> Result:
         nominal_std=best.nominal_std,
         test=best.test,
         beyond=best.beyond,
+        outside=best.outside,
         kept=best.kept,
         sure=best.sure,
         feasible=best.feasible,

@@ -68,7 +68,7 @@ def test_tolerances_and_window_of_a_study(tmp_path):
     window = json.loads(typed("window", path, "--json", "--probability", "0.95").stdout)
     assert window["found"]
     assert set(window["sides"]) == {"angle", "feed"}
-    assert window["worst_kept"]["force"]["asked"] == 0.95
+    assert window["worst_kept"]["force"]["probability"] == 0.95
     for words, says in (
         (("--probability", "95"), "write 0.95"),
         (("--confidence", "2"), "confidence"),
@@ -95,6 +95,18 @@ def test_tolerances_and_window_of_a_study(tmp_path):
     no_goal.write_text(text)
     assert "there is no goal" in typed("tolerances", path).output
     assert "has no goal" in typed("window", path, code=2).output
+
+
+def test_costs_in_a_report_for_programs(tmp_path):
+    path = written(tmp_path)
+    typed("ask", path)
+
+    def of_angle():
+        return json.loads(typed("report", path, "--json").stdout)["terms"]["prices"]["angle"]
+
+    assert of_angle() == {"cost": "1 / width", "between": [0.02, 0.3]}  # a formula is its text
+    written(tmp_path, 'cost = { "0.05" = 3, "0.1" = 2 }')
+    assert of_angle() == {"cost": {"widths": [0.05, 0.1], "costs": [3, 2]}, "between": None}
 
 
 @pytest.mark.parametrize(

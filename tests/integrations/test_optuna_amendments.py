@@ -2,6 +2,7 @@
 
 import threading
 
+import numpy as np
 import optuna
 import pytest
 
@@ -28,6 +29,7 @@ from meseta.integrations.optuna.attributes import (
 COMPLETE = optuna.trial.TrialState.COMPLETE
 NOISE = {"x": meseta.Normal(0.05)}
 X = optuna.distributions.FloatDistribution(0.0, 1.0)
+SWITCH = optuna.distributions.CategoricalDistribution(["auto", False, True])
 OIL = optuna.distributions.CategoricalDistribution(["mineral", "synthetic"])
 
 
@@ -106,6 +108,46 @@ def test_an_unknown_outcome_is_unknown_also_where_optuna_has_it_as_a_constraint(
     assert [dict(trial.outcomes) for trial in optimizer.trials][3] == {}
 
 
+def test_how_good_values_are_and_how_they_were_carried_out_is_put_right():
+    """The same as by Optimizer.correct."""
+    study = study_of([0.1, 0.6, 0.9, 0.7], **{OUTCOMES: {"mass": 2.0}})
+    correct(study, 1, why="read off anew", std={"value": 0.2, "mass": 0.1}, n=4)
+    correct(study, 2, 0.8, why="nobody measured", std=0.1, executed="unseen")
+    correct(study, 1, why="not known", std={"mass": None})
+    said = {"noise": NOISE, "outcomes": ["mass"], "seed": 0}
+    trials = recommend(study, **said).optimizer.trials
+    assert (dict(trials[1].std), trials[1].n, trials[1].unseen) == ({"value": 0.2}, 4, False)
+    assert (dict(trials[2].std), trials[2].n, trials[2].unseen) == ({"value": 0.1}, 1, True)
+    by_hand = recommend(
+        study_of([0.1, 0.6, 0.9, 0.7], **{OUTCOMES: {"mass": 2.0}}), **said
+    ).optimizer
+    by_hand.correct(1, why="read off anew", std=0.2, n=4)
+    by_hand.correct(2, 0.8, why="nobody measured", std=0.1, executed="unseen")
+    assert recommend(study, **said).mean == by_hand.recommend().mean
+    with pytest.raises(ValueError, match="say executed='known' if params were carried out"):
+        correct(study, 2, why="seen", params={"x": 0.4})
+    correct(study, 2, why="seen", params={"x": 0.4}, executed="known")
+    seen = recommend(study, **said).optimizer.trials[2]
+    assert (seen.params["x"], seen.unseen) == (0.4, False)
+
+
+def test_corrected_params_are_what_their_distributions_have():
+    study = optuna.create_study(direction="maximize")
+    trial = study.ask({"n": optuna.distributions.IntDistribution(0, 5), "k": SWITCH})
+    study.tell(trial, 1.0)
+    for params, message in (
+        ({"n": 2.5}, "'n' must be a whole number"),
+        ({"k": 1}, "no choice 1"),
+        ({"k": [True]}, "no choice"),
+        ([("n", 2)], "params must be a dict"),
+    ):
+        with pytest.raises((TypeError, ValueError), match=message):
+            correct(study, 0, why="read off anew", params=params)
+    correct(study, 0, why="read off anew", params={"n": np.int64(3), "k": np.bool_(True)})
+    (amendment,) = amendments_of(amended_trials(study)[0])
+    assert {type(value) for value in amendment.params.values()} == {int, bool}
+
+
 def test_pruned_trials_comments_and_trials_that_run():
     study = study_of([0.5, 0.6, 0.7])
     running = study.ask({"x": X, "oil": OIL})
@@ -131,6 +173,13 @@ def test_pruned_trials_comments_and_trials_that_run():
         (lambda s: correct(s, 0, why="x", params={"oil": "olive"}), "no choice 'olive'"),
         (lambda s: correct(s, 0, why="x", params={"x": float("inf")}), "must be finite"),
         (lambda s: correct(s, 0, 0.5, why="x"), "already has all of that"),
+        (lambda s: correct(s, 0, why="x", std=-0.1), "std must not be negative"),
+        (lambda s: correct(s, 0, why="x", std="rough"), "std must be a number"),
+        (lambda s: correct(s, 0, why="x", std={"mass": 0.1}), "there is no outcome 'mass'"),
+        (lambda s: correct(s, 0, None, why="x", std=0.1), "a std of 'value', but no value"),
+        (lambda s: correct(s, 0, why="x", n=0), "n must be at least 1"),
+        (lambda s: correct(s, 0, why="x", n=1.5), "n must be a whole number"),
+        (lambda s: correct(s, 0, why="x", executed="seen"), "executed must be 'known'"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(call, message):

@@ -28,7 +28,10 @@ from meseta import (
 )
 from meseta.integrations.optuna import DESIGNS, RobustSampler, recommend
 from meseta.noise.perturbed import perturbed
+from meseta.optimizer.comparison import comparison
 from meseta.optimizer.fitted import in_cube
+from meseta.report.views.health import findings
+from meseta.report.views.subject import Subject
 
 
 def slope(params):
@@ -66,6 +69,40 @@ def test_experiments_go_beyond_and_recommendations_do_not():
         meseta.maximize(slope, {"x": (0, 1)}, noise=Normal(0.1), budget=6, progress=False)
     )
     assert best.beyond < other.beyond
+
+
+@pytest.mark.parametrize("edge", ["allow", "clip"])
+@pytest.mark.parametrize(
+    ("places", "top", "outside", "advice"),
+    [
+        ((0.4, 0.5, 0.6), 0.5, False, "Few values so far: more trials there"),
+        ((0.7, 0.85, 1.0), 1.0, True, "Allow experiments there (evaluate), or narrow the ranges"),
+    ],
+)
+def test_the_advice_fits_where_the_noise_falls(places, top, outside, advice, edge):
+    """Normal noise of 0.2 around 0.5, or around the upper end: by its distribution function."""
+    optimizer = Optimizer({"x": (0, 1)}, noise={"x": Normal(0.2)}, kernel="se", edge=edge)
+    for x in places:
+        optimizer.tell({"x": x}, -((x - top) ** 2))
+    best = optimizer.recommend()
+    x = best.params["x"]
+    below, above = normal_cdf((min(places) - 0.02 - x) / 0.2), normal_cdf((0.0 - x) / 0.2)
+    over = normal_cdf((x - max(places) - 0.02) / 0.2)
+    ends = (over if outside else normal_cdf((x - 1.0) / 0.2)) + above
+    if edge == "clip":  # nothing leaves the range, and what is put at its end may be evaluated
+        over, ends = (0.0 if outside else over), 0.0
+        advice = "Few values so far"
+    assert best.beyond == pytest.approx(below + over, abs=0.02)
+    assert best.outside == pytest.approx(ends, abs=0.02)
+    if best.beyond >= 0.2:
+        result = comparison(["a run"], best, optimizer.nominal(), optimizer.measure)
+        said = " ".join(each.text for each in findings(Subject(optimizer), None))
+        assert advice in result
+        assert advice in said
+
+
+def normal_cdf(z):
+    return 0.5 * math.erfc(-z / math.sqrt(2))
 
 
 def normal_draws():

@@ -107,6 +107,12 @@ def test_given_points_may_be_followed_by_sobol_points():
     assert origins == ["given", "space-filling", "space-filling", "method"]
 
 
+def test_a_given_design_that_was_told_as_it_was_typed_is_not_asked_for_again():
+    optimizer = Optimizer(LINE, initial=[{"x": 1 / 3}, {"x": 2 / 3}])
+    optimizer.tell({"x": 0.3333}, 1.0)  # 1e-4 of the range is the same design
+    assert optimizer.ask() == {"x": 2 / 3}
+
+
 def test_points_told_unasked_count_as_initial():
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.ask()
@@ -347,7 +353,24 @@ def test_a_failure_is_recorded_and_kept_out_of_the_model():
 
 @pytest.mark.parametrize(
     "value",
-    [math.nan, -math.inf, np.float64("nan"), "1.0", True, np.True_, [1.0], 1j, torch.zeros(1)],
+    [
+        math.nan,
+        -math.inf,
+        np.float64("nan"),
+        "1.0",
+        True,
+        np.True_,
+        [1.0],
+        1j,
+        torch.zeros(2),
+        np.zeros((0, 1)),
+        np.array(["1.0"]),
+        np.ma.masked,
+        np.timedelta64(5, "ns"),
+        np.array(5, "timedelta64[ns]"),
+        {},
+    ],
+    ids=repr,
 )
 def test_what_is_no_value_is_refused_before_anything_is_stored(value):
     optimizer = Optimizer(LINE)
@@ -362,6 +385,135 @@ def test_what_is_no_value_is_refused_before_anything_is_stored(value):
         optimizer.tell(params, 1.0, error="it broke")
     assert [trial.state for trial in optimizer.trials] == ["pending"]
     assert optimizer.history.empty
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        np.float32(45.25),
+        np.array(45.25),
+        np.array([45.25]),
+        np.array([[45.25]], np.float32),
+        torch.tensor([45.25]),
+        torch.full((1, 1), 45.25, requires_grad=True),
+    ],
+    ids=repr,
+)
+def test_an_array_with_one_number_is_that_number(value):
+    optimizer = Optimizer(LINE)
+    optimizer.tell({"x": 0.5}, value)
+    optimizer.tell({"x": np.array([0.75])}, {"value": value}, std=value, n=np.array([3]))
+    values = [trial.value for trial in optimizer.trials]
+    assert values == [45.25, 45.25]
+    assert {type(value) for value in values} == {float}
+    last = optimizer.trials[1]
+    assert (last.params, last.std, last.n) == ({"x": 0.75}, {"value": 45.25}, 3)
+
+
+def same(one, other):
+    """Whether two optimizers have the same record, and the same model."""
+    return one.trials == other.trials and one.recommend() == other.recommend()
+
+
+@pytest.mark.parametrize(
+    "listed", [list, tuple, np.array, pd.Series], ids=lambda kind: kind.__name__
+)
+def test_several_designs_are_told_at_once(listed):
+    together, single = Optimizer(LINE), Optimizer(LINE)
+    designs = together.ask(3)
+    single.ask(3)
+    together.tell(designs, listed([1.0, 2.5, 2.0]), std=0.1, n=listed([1, 4, 2]))
+    for design, value, n in zip(designs, (1.0, 2.5, 2.0), (1, 4, 2), strict=True):
+        single.tell(design, value, std=0.1, n=n)
+    assert same(together, single)
+
+
+def test_several_designs_fail_have_outcomes_and_were_carried_out_otherwise():
+    settings = {"outcomes": ["mass"], "noise": Normal(0.05)}
+    together, single = Optimizer(LINE, **settings), Optimizer(LINE, **settings)
+    designs = together.ask(4)
+    single.ask(4)
+    values = [{"value": 1.0, "mass": 3.0}, None, {"value": 2.0, "mass": None}, {"value": 3.0}]
+    said = {
+        "error": [None, "spilled", None, None],
+        "std": [{"value": 0.1, "mass": 0.2}, None, 0.3, None],
+        "executed": ["unseen", None, {"x": 0.6}, None],
+        "trial": [3, 2, 1, 0],
+    }
+    together.tell(designs[::-1], values, **said)
+    for number, design in enumerate(designs[::-1]):
+        one = {name: each[number] for name, each in said.items()}
+        single.tell(design, values[number], **one)
+    assert same(together, single)
+    assert [trial.state for trial in together.trials] == ["complete"] * 2 + ["failed", "complete"]
+
+
+@pytest.mark.parametrize(
+    ("designs", "values", "said", "words"),
+    [
+        ([0.1, 0.2], [1.0], {}, "value has 1 for 2 designs"),
+        ([0.1, 0.2], [1.0, 2.0, 3.0], {}, "value has 3 for 2 designs"),
+        ([0.1, 0.2], 1.0, {}, "needs a list with a value for each"),
+        ([0.1, 0.2], {"value": [1.0, 2.0]}, {}, "needs a list with a value for each"),
+        ([0.1, 0.2], {1.0, 2.0}, {}, "needs a list with a value for each"),
+        ([0.1, 0.2], "12", {}, "needs a list with a value for each"),
+        ([0.1, 0.2], (v for v in (1.0, 2.0)), {}, "needs a list with a value for each"),
+        ([], [], {}, "no design in the list"),
+        ([0.1, 0.2], [1.0, math.nan], {}, "design 1 of the list: .*must be finite"),
+        ([0.1, math.inf], [1.0, 2.0], {}, "design 1 of the list: .*'x' must be finite"),
+        ([0.1, None], [1.0, 2.0], {}, "design 1 of the list: .*'x' must be a number"),
+        ([0.1, 0.2], [1.0, 2.0], {"std": [0.1]}, "std has 1 for 2 designs"),
+        ([0.1, 0.2], [1.0, 2.0], {"std": [0.1, -0.1]}, "design 1 .*must not be negative"),
+        ([0.1, 0.2], [1.0, 2.0], {"n": [2, 2.5]}, "design 1 of the list: n must be a whole"),
+        ([0.1, 0.2], [1.0, None], {"error": "it broke"}, "design 0 of the list: .*drop one"),
+        ([0.1, 0.2], [1.0, 2.0], {"trial": 0}, "design 1 of the list: trial 0 is not pending"),
+        ([0.1, 0.2], [1.0, 2.0], {"executed": ["known", "seen"]}, "design 1 .*executed must be"),
+    ],
+)
+def test_of_several_designs_all_are_told_or_none(designs, values, said, words):
+    optimizer, untouched = (told([0.3, 0.8, 0.1], seed=1) for _ in range(2))
+    pending = optimizer.ask()
+    untouched.ask()
+    number = optimizer.trials[-1].number
+    said = {**said, "trial": number} if "trial" in said else said
+    words = words.replace("trial 0", f"trial {number}")
+    given = [{"x": x} for x in designs]
+    with pytest.raises((TypeError, ValueError), match=words):
+        optimizer.tell(given, values, **said)
+    assert same(optimizer, untouched)
+    optimizer.tell(pending, 0.5)
+    untouched.tell(pending, 0.5)
+    assert optimizer.ask() == untouched.ask()
+
+
+def test_widths_learned_from_designs_that_were_not_stored_are_forgotten():
+    optimizer = Optimizer(LINE, noise=meseta.LearnedNormal(0.05, worth=3))
+    planned = optimizer.ask(3)
+    before = optimizer.learned
+    executed = [{"x": params["x"] + 0.009} for params in planned]
+    with pytest.raises(ValueError, match="design 2"):
+        optimizer.tell(planned, [1.0, 2.0, math.inf], executed=executed)
+    assert optimizer.learned == before
+    optimizer.tell(planned, [1.0, 2.0, 3.0], executed=executed)
+    assert optimizer.learned != before
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda o: o.tell([0.5], [1.0]),
+        lambda o: o.tell(0.5, 1.0, executed={"x": 0.4}),
+        lambda o: o.promise([0.5]),
+        lambda o: o.perturbed("x = 0.5", 3),
+        lambda o: o.confirm(pd.Series({"x": 0.5}), [1.0, 2.0, 1.5]),
+    ],
+)
+def test_what_is_no_design_is_refused_everywhere(call):
+    optimizer = told([0.3, 0.8, 0.1])
+    with pytest.raises(TypeError, match="params must be a dict with one value per parameter"):
+        call(optimizer)
+    with pytest.raises(TypeError, match="results must be a list"):
+        optimizer.confirm({"x": 0.5}, 1.0)
 
 
 def test_records_cannot_be_changed_from_outside():

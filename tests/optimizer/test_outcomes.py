@@ -283,6 +283,23 @@ def test_a_few_equal_values_say_nothing_in_any_unit(unit, num):
     assert best.kept["stress"].share is None
 
 
+@pytest.mark.parametrize("stresses", [[1.9, 1.5], [1.9] * 9])
+def test_a_limit_counts_for_all_answers_or_for_none(stresses):
+    """With one value more it counts for all of them."""
+
+    def told_so(many, limits):
+        made = optimizer(num_initial=10, constraints=limits, outcomes=["stress"], method="rkg")
+        for number, params in enumerate(made.ask(10)):
+            stress = many[number] if number < len(many) else None
+            made.tell(params, {"cost": cost(params)["cost"], "stress": stress})
+        return made.recommend().params, made.nominal().params, made.ask()
+
+    assert told_so(stresses, STRESS) == told_so(stresses, {})
+    more = [*stresses, 1.2 if len(stresses) < 3 else 1.9]
+    for limited, free in zip(told_so(more, STRESS), told_so(more, {}), strict=True):
+        assert limited != free
+
+
 def test_missing_values_are_counted():
     made = optimizer(num_initial=8)
     for number in range(8):

@@ -103,12 +103,13 @@ def test_values_that_are_said_to_be_rough_count_less():
     assert float(rough.posterior.joint(at).m_f) < 1.0
 
 
-def test_noise_that_varies_is_used_and_without_repeats_said_not_to_be():
+@pytest.mark.parametrize("typed", [0.0, 5e-5])  # as they were carried out, or typed
+def test_noise_that_varies_is_used_and_without_repeats_said_not_to_be(typed):
     optimizer = told(line(noise_variance="varies", kernel="se"))
     assert "one variance holds for all" in " ".join(optimizer.fitted.info.messages)
     random = np.random.default_rng(1)
     for x in np.repeat(np.linspace(0, 1, 6), 5):
-        params = {"x": float(x)}
+        params = {"x": float(x) + typed * random.uniform(-1, 1)}
         optimizer.tell(params, f(params) + (0.02 + 0.6 * x) * random.normal())
     assert optimizer.fitted.info.messages == ()
     core = optimizer.fitted.core

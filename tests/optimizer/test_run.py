@@ -125,6 +125,13 @@ def test_failed_evaluations_are_recorded_and_warned_of_once(reason, error):
     assert "6 evaluations, 2 failed" in repr(result)
 
 
+def test_an_array_with_one_number_is_a_value():
+    single = quietly(lambda x: np.array([[sin_linear(x)]]), budget=4)
+    named = quietly(lambda x: {"value": np.array([sin_linear(x)])}, budget=4)
+    assert [trial.value for trial in single.trials] == [trial.value for trial in named.trials]
+    assert [trial.state for trial in single.trials] == ["complete"] * 4
+
+
 @pytest.mark.parametrize(("most", "tried"), [({}, 10), ({"give_up": 3}, 3), ({"give_up": 0}, 12)])
 def test_a_run_of_failures_gives_up(most, tried):
     with pytest.warns(RuntimeWarning, match="failed"), pytest.raises(EvaluationsFailed) as caught:

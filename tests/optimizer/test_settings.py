@@ -11,6 +11,7 @@ import meseta
 from gp_models import uniform, unit_box
 from meseta import Normal, Optimizer, Settings
 from meseta.integrations.botorch import suggest
+from meseta.integrations.optuna import RobustSampler
 from meseta.optimizer.settings import Keywords, OptimizerKeywords, StepKeywords, read_settings
 
 LINE = {"x": (0.0, 1.0)}
@@ -98,6 +99,53 @@ def test_unknown_keywords_are_refused_with_the_known_ones():
         Optimizer(LINE, settings="rkg")
     with pytest.raises(TypeError, match="positional"):
         Optimizer(LINE, Normal(0.1))
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("n_trials", "budget says how often"),  # Optuna
+        ("total_trials", "budget says how often"),  # Ax
+        ("n_calls", "budget says how often"),  # scikit-optimize
+        ("n_iter", "budget says how often"),  # bayes_opt
+        ("max_evals", "budget says how often"),
+        ("init_points", "mean 'num_initial'"),
+        ("n_initial_points", "mean 'num_initial'"),
+        ("n_init", "mean 'num_initial'"),
+        ("random_state", "mean 'seed'"),
+        ("acq_func", "mean 'method'"),
+        ("x0", "mean 'initial'"),
+        ("y0", "told to a meseta.Optimizer"),
+        ("pbounds", "the ranges are the argument space"),
+        ("dimensions", "the ranges are the argument space"),
+        ("bounds", "the ranges are the argument space"),
+        ("n_jobs", "executor and workers"),
+        ("callbacks", "callback is an argument"),
+        ("timeout", "no limit of time"),
+        ("outcome_constraints", "mean 'constraints'"),
+        ("kernal", "mean 'kernel'"),
+    ],
+)
+def test_words_of_other_optimizers_are_answered(word, says):
+    for door in (
+        lambda **said: meseta.maximize(lambda x: 0.0, LINE, **said),
+        lambda **said: meseta.minimize(lambda x: 0.0, LINE, **said),
+        lambda **said: Optimizer(LINE, **said),
+        lambda **said: Settings(**said),
+        lambda **said: RobustSampler(noise=None, **said),
+    ):
+        with pytest.raises(TypeError, match=f"there is no setting '{word}'.*{says}"):
+            door(**{word: 20})
+
+
+def test_a_direction_is_asked_for_where_it_belongs():
+    with pytest.raises(TypeError, match=r"call meseta\.maximize or meseta\.minimize"):
+        meseta.maximize(lambda x: 0.0, LINE, budget=3, minimize=True)
+    with pytest.raises(TypeError, match="mean 'direction'"):
+        Optimizer(LINE, minimize=True)
+    with pytest.raises(TypeError, match="an Optuna study has its own direction"):
+        RobustSampler(noise=None, direction="minimize")
+    assert pickle.loads(pickle.dumps(Settings(seed=3))) == Settings(seed=3)
 
 
 def test_settings_of_another_direction_are_refused():

@@ -8,6 +8,7 @@ from scipy import stats
 
 import meseta
 from examples import some
+from meseta.report.page.capability_tab import capability_tab
 from meseta.report.views.capability import capability
 from meseta.report.views.outcomes import outcomes
 from meseta.report.views.subject import Subject
@@ -168,6 +169,15 @@ def test_choices_environments_edges_and_shared_noise_have_a_capability():
     assert found.stack_up.left_out == ("k",)
     assert found.robust.std.value > 0.02
     assert [each.axis.name for each in found.profiles] == ["x", "k", "n", "v"]
+
+
+def test_the_stack_up_names_all_choices_that_it_leaves_out():
+    choices = {name: meseta.Categorical(["one", "two"]) for name in ("k", "m")}
+    noise = {"x": meseta.Normal(0.1), **dict.fromkeys(choices, meseta.Substitution(0.05))}
+    optimizer = told(lambda p: p["x"], {"x": (0.0, 1.0), **choices}, noise, num=6)
+    terms = Terms(at_least=0.5)
+    shown = capability_tab(capability(Subject(optimizer), terms), terms)
+    assert "Choices have no slope: k, m are left out of them." in str(shown)
 
 
 def test_without_limits_there_is_none_and_without_noise_it_is_certain():

@@ -499,6 +499,28 @@ def test_values_for_other_noise_are_possible(measure):
     assert (today.low, today.mean, today.high) == (known.low, known.mean, known.high)
 
 
+def test_a_mistake_in_a_goal_is_not_taken_for_no_goal():
+    optimizer = told(
+        lambda p: {"value": 1 - p["x"] ** 2, "mass": None},
+        4,
+        meseta.Normal(0.1),
+        space={"x": (-1.0, 1.0)},
+        seed=1,
+        outcomes=["mass"],
+    )
+    subject = Subject(optimizer)
+    assert tolerances(subject, Terms(), window=False).goal is None
+    with pytest.raises(ValueError, match=r"write 0\.95"):
+        tolerances(subject, Terms(at_least=0.5, probability=95), window=False)
+    # too few values of an outcome: nothing can be said of the goal
+    limited = meseta.Optimizer(
+        {"x": (-1.0, 1.0)}, noise=meseta.Normal(0.1), constraints={"mass": meseta.AtMost(3)}
+    )
+    for trial in optimizer.trials:
+        limited.tell(trial.params, {"value": trial.value, "mass": None})
+    assert tolerances(Subject(limited), Terms(at_least=0.5), window=False).goal is None
+
+
 def test_tolerances_may_be_loosened_further_where_less_certainty_is_asked_for():
     optimizer = told(
         lambda p: 1 - p["x"] ** 2, 4, meseta.Normal(0.1), space={"x": (-1.0, 1.0)}, seed=1

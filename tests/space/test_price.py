@@ -97,6 +97,7 @@ def test_grades_are_sorted_and_exact():
         ("1 / width", (0.0, 0.1), "above 0"),
         ("1 / width", 3, "two numbers"),
         (3, None, "formula"),
+        ({"0.1": -3}, None, "0 or more"),
     ],
 )
 def test_what_is_no_price_is_refused(cost, between, says):
@@ -109,10 +110,35 @@ def test_a_formula_is_looked_at_where_it_is_used():
     with pytest.raises(ValueError, match="grows with the width"):
         read_price("12 * width").check(0.1)
     with pytest.raises(ValueError, match="no finite number"):
-        read_price("1 / (width - 0.1)").check(0.1)
+        read_price("1e9 - 1 / (width - 0.1)").check(0.1)
     with pytest.raises(ValueError, match="no finite number"):
         read_price("sqrt(width - 1)").check(0.1)
     read_price("1 / (width - 0.1)", (0.2, 1.0)).check(0.1)
+
+
+@pytest.mark.parametrize(
+    ("cost", "says"),
+    [
+        # of widths from 0.1 to 10, all are sound at both ends
+        ("(width - 1) ^ 2 - 0.01 * width", r"negative \(-0.0\d+\) where width is 0.9"),
+        ("1 / (width - 0.101) ^ 2", "grows with the width, from .* where width is 0.1 to"),
+        ("3 - width + 0.3 * width ^ 2", r"grows with the width.* where width is 1.6\d+ to"),
+        ("1 / (width - 3.3) + 5", "negative"),
+        ("1 / (width - 3.3) + 5e6", "grows with the width.* where width is 3.2"),
+        (
+            "20 - width + 0 * sqrt((width - 2.1) * (width - 2))",
+            "no finite number where width is 2.0",
+        ),
+    ],
+)
+def test_a_formula_is_looked_at_between_its_ends(cost, says):
+    with pytest.raises(ValueError, match=says):
+        read_price(cost).check(1.0)
+
+
+def test_a_cost_may_stay_the_same_or_be_nothing():
+    read_price("0 * width").check(1.0)
+    read_price("12 * width / width").check(1.0)  # which rounds
 
 
 def test_prices_are_those_of_parameters():

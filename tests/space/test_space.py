@@ -94,7 +94,7 @@ def test_what_makes_no_space_is_refused(ranges, expected):
     ("params", "expected"),
     [
         ({"angle": 1.0}, "speed is missing"),
-        ({}, "angle, speed is missing"),
+        ({}, "angle, speed are missing"),
         ({"angel": 1.0, "speed": 4.5}, "no parameter 'angel'.*mean 'angle'"),
         ({"angle": 1.0, "speed": 4.5, "mass": 2.0}, "no parameter 'mass', only 'angle', 'speed'"),
         ({"angle": 1.0, "speed": 4.5, 3: 2.0}, "no parameter 3"),
@@ -104,7 +104,8 @@ def test_what_makes_no_space_is_refused(ranges, expected):
         ({"angle": True, "speed": 4.5}, "'angle' must be a number, got True"),
         ({"angle": None, "speed": 4.5}, "'angle' must be a number"),
         ({"angle": Decimal(1), "speed": 4.5}, "'angle' must be a number"),
-        ({"angle": np.array([1.0]), "speed": 4.5}, "'angle' must be a number"),
+        ({"angle": np.array([1.0, 2.0]), "speed": 4.5}, "'angle' must be a number"),
+        ({"angle": np.ma.masked, "speed": 4.5}, "'angle' must be a number"),
         ({"angle": torch.tensor(True), "speed": 4.5}, "'angle' must be a number"),
         ([1.0, 4.5], "must be a dict"),
     ],
@@ -184,6 +185,9 @@ def test_what_floating_point_cannot_hold_is_refused_at_once(space, noise, expect
 def test_a_point_beyond_floating_point_is_refused():
     with pytest.raises(ValueError, match="too far outside its range"):
         Space({"x": (0, 1e-9)}).read({"x": 1e308})
+    with pytest.raises(ValueError, match="too far outside its range"):
+        Space({"x": (0, 1)}).read({"x": 1e101})  # the square of a distance must be a number
+    assert Space({"x": Float(1e-5, 1, log=True)}).read({"x": 1e300}) == {"x": 1e300}
 
 
 # Parameters other than plain numbers
@@ -335,3 +339,23 @@ def test_noise_of_what_is_no_plain_number_is_refused(noise, expected):
 def test_one_law_for_all_is_not_meant_for_whole_numbers():
     with pytest.raises(ValueError, match=r"'n' is Int\(1, 8\); name those"):
         read_noise(Normal(0.1), Space({"x": (0, 1), "n": Int(1, 8)}))
+
+
+def test_rows_of_one_design_become_the_first_of_them():
+    space = Space({"x": (0.0, 10.0), "n": Int(0, 10**6), "k": Categorical(["a", "b", "c"])})
+    designs = [
+        (5.0, 7, "a"),
+        (5.0009, 7, "a"),  # within 1e-4 of the range of the first
+        (5.0018, 7, "a"),  # of the second
+        (5.004, 7, "a"),
+        (5.0, 8, "a"),  # another whole number, however close
+        (5.0, 7, "b"),
+        (4.9995, 7, "a"),
+    ]
+    rows = torch.stack([space.to_cube(dict(zip("xnk", d, strict=True))) for d in designs])
+    same = space.as_same(rows)
+    first = [0, 0, 0, 3, 4, 5, 0]
+    assert torch.equal(same, rows[first])
+    shuffled = [3, 1, 6, 0, 5, 2, 4]
+    assert len(space.as_same(rows[shuffled]).unique(dim=0)) == len(set(first))
+    assert space.as_same(rows[:0]).shape == (0, 5)

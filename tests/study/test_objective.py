@@ -77,6 +77,11 @@ def module(folder, code, name="press"):
         ("2", Evaluation(2.0)),
         ("__import__('numpy').float32(0.5)", Evaluation(0.5)),
         ("__import__('torch').tensor(0.5)", Evaluation(0.5)),
+        ("__import__('numpy').array([0.5])", Evaluation(0.5)),
+        (
+            "(lambda a: {'value': a, 'executed': {'x': a}})(__import__('numpy').ones((1, 1)))",
+            Evaluation(1.0, {"x": 1.0}),
+        ),
         (
             "{'value': 1, 'executed': {'x': 1.02, 'oil': 'b'}}",
             Evaluation(1.0, {"x": 1.02, "oil": "b"}),
@@ -102,6 +107,8 @@ def test_a_function_gives_its_number(tmp_path, result, expected):
         ("return float('nan')", "the result of press:f must be finite, got nan"),
         ("return 10 ** 400", "must be finite"),
         ("return 1j", "must be a number"),
+        ("import numpy; return numpy.ones(2)", "must be a number, got array"),
+        ("return {}", "must have a 'value'"),
         ("return {'x': 1}", "must have a 'value': there is no key 'value', only 'x'"),
         ("return {'value': 1, 'executed': 3}", "executed must have the values"),
         ("return {'value': 1, 'executed': {'x': [1]}}", "executed 'x' must be a number"),

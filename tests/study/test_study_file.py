@@ -477,6 +477,8 @@ def test_any_name_is_read_and_pointed_at(tmp_path_factory, name):
     [
         ("[study]\nbudgt = 3\n" + X, "press.toml:2: study.budgt is not known: there is no key"),
         ("[study]\nbudgt = 3\n" + X, "did you mean 'budget'?"),
+        ("[study]\nn_trials = 3\n" + X, "there is no key 'n_trials' (did you mean 'budget'?)"),
+        ("[study]\nrandom_state = 3\n" + X, "(did you mean 'seed'?)"),
         ("[study]\nbudget = 0\n" + X, "press.toml:2: study.budget must be at least 1, got 0"),
         ("[study]\nbudget = 2.5\n" + X, "study.budget must be a whole number, got 2.5"),
         ("[study]\nseed = -1\n" + X, "study.seed must be at least 0, got -1"),

@@ -12,7 +12,7 @@ from meseta.boundary import shown
 from meseta.gp.limited import Assessed
 from meseta.measures.constraints import Constraint
 from meseta.noise.width import width_of
-from meseta.optimizer.beyond import share_beyond
+from meseta.optimizer.beyond import advice, beyond
 from meseta.optimizer.cheapest import DRAWS, Answer, Search, Tolerance, cheapest
 from meseta.optimizer.constrained import sure_of
 from meseta.optimizer.goals import Goal, goals_of, read_confidence
@@ -61,6 +61,7 @@ class Allocation:
     today_kept: Mapping[str, Kept]
     experiment: Design | None  # where a value would tell most about the goals; None: met surely
     beyond: float = 0.0  # the share of the noise that falls beyond everything that was evaluated
+    outside: float = 0.0  # the part of that which falls where no experiment is allowed
 
     @property
     def cost(self) -> float:
@@ -92,7 +93,7 @@ class Allocation:
         if self.beyond > NOTICED:
             lines.append(
                 f"{percent(self.beyond)} of this noise falls beyond everything that was evaluated, "
-                "where the model extrapolates: allow experiments there (evaluate)"
+                f"where the model extrapolates. {advice(self.beyond, self.outside)}"
             )
         if self.experiment is not None:
             lines.append(f"an experiment that would tell most: {in_a_line(self.experiment)}")
@@ -147,7 +148,6 @@ def allocation(
         if guess.meets:
             met, found = "best guess", guess
     x = search.first[0]
-    low, high = optimizer.space.bounds
     before = search.assessed(x, (), {})
     return Allocation(
         met,
@@ -159,11 +159,11 @@ def allocation(
         optimizer.environments.from_row(x),
         kept_by(optimizer, goals, before),
         None if met == "sure" else _experiment(optimizer, tolerances, goals, found),
-        share_beyond(
+        *beyond(
             search.law_with(tolerances, found.factors),
-            optimizer.space.columns(found.x),
-            optimizer.space.columns(optimizer.fitted.mixture.heaviest.X),
-            high - low,
+            found.x,
+            optimizer.fitted.mixture.heaviest.X,
+            optimizer.space,
         ),
     )
 

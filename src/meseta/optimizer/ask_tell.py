@@ -4,14 +4,14 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
-from meseta.boundary import EVERY, SEEDS, read_count, unknown
+from meseta.boundary import EVERY, SEEDS, read_count, read_list, shown, unknown
 from meseta.gp.joint import JointMoments
 from meseta.gp.limited import Assessment, LimitedOutcome, assessment
 from meseta.gp.mixture import Mixture
@@ -32,10 +32,10 @@ from meseta.optimizer.amendment import (
     read_words,
 )
 from meseta.optimizer.beyond import (
-    CLOSE,
+    EXPLORED,
+    beyond,
     check_wider,
     check_worst_case,
-    share_beyond,
     unexplored,
 )
 from meseta.optimizer.confirmation import Confirmation, confirmation
@@ -85,6 +85,7 @@ from meseta.optimizer.settings import (
     Settings,
     read_settings,
 )
+from meseta.optimizer.several import EachOrAll, at_place, read_several
 from meseta.optimizer.suggest import SuggestInfo, repeated, stream_of, suggest
 from meseta.optimizer.window import Window, window
 from meseta.space.environments import Environments
@@ -95,16 +96,14 @@ from meseta.space.named_noise import (
     read_noise,
     without_environment,
 )
-from meseta.space.parameter import Value
+from meseta.space.parameter import SAME_DESIGN
 from meseta.space.price import Costs, Widths, read_prices
 from meseta.space.recording import check_recordable
-from meseta.space.space import Design, Params, Ranges, Space
+from meseta.space.space import Design, Params, Ranges, Space, check_params
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# Points that differ by less, in shares of the ranges, are the same experiment.
-SAME = 1e-4
 # A point that is told this close to a pending one, in shares of the ranges, is that one, as it was
 # typed or carried out.
 RECOGNISED = 1e-2
@@ -323,11 +322,15 @@ class Optimizer:
         return acting(law, self.space.num_columns)
 
     def _limits(self, pending: Float[Tensor, "p d"] | None = None) -> dict[str, LimitedOutcome]:
-        """The outcomes with constraints that have values, given pending experiments."""
+        """Return the limits that count, by outcome, given pending experiments.
+
+        These are the limits of outcomes with enough values: for the next design, for both optima
+        and for how surely a design keeps them.
+        """
         limits = {}
         for name, constraint in self.outcomes.constraints:
             fitted = self.model_of(name)
-            if fitted is not None:
+            if fitted is not None and tells(self.values_of(name)):
                 units, mixture = fitted.posterior.units, fitted.mixture
                 if pending is not None and len(pending):
                     mixture = mixture.with_observations(pending)
@@ -357,14 +360,14 @@ class Optimizer:
 
     def tell(
         self,
-        params: Params,
+        params: Params | Sequence[Params],
         value: object,
         *,
-        error: str | None = None,
-        trial: int | None = None,
-        std: float | Mapping[str, float | None] | None = None,
-        n: int | None = None,
-        executed: Params | Execution | None = None,
+        error: EachOrAll[str] = None,
+        trial: EachOrAll[int] = None,
+        std: EachOrAll[float | Mapping[str, float | None]] = None,
+        n: EachOrAll[int] = None,
+        executed: EachOrAll[Params | Execution] = None,
     ) -> None:
         """The value of f at any point, asked for or not; None: the evaluation failed.
 
@@ -385,7 +388,38 @@ class Optimizer:
         differs from the plan counts as measured, and one that equals the plan does not. It is
         "unseen" if the noise acted on the experiment as it does in use, and nobody saw how: then
         params are what was planned. "known" if params were carried out. None: as the settings say.
+
+        Several designs are told as a list, with a list of their values: all of them, or none if
+        there is a mistake in one. All else is then one for all of them, or a list with one for
+        each, None for what is not said of one.
         """
+        if read_list(params) is None:
+            self._tell(params, value, error, trial, std, n, executed)
+            return
+        several = read_several(params, value, (error, trial, std, n, executed))
+        before = self._record
+        try:
+            for place, each in enumerate(several):
+                with at_place(place):
+                    self._tell(*each)
+        except BaseException:
+            self._record = before
+            self._forget()
+            if self._rough:
+                self._learn()
+            raise
+
+    def _tell(
+        self,
+        params: Any,
+        value: object,
+        error: object,
+        trial: object,
+        std: object,
+        n: object,
+        executed: Any,
+    ) -> None:
+        check_params(params)
         told = self.outcomes.read(value, self.settings.possible)
         execution, measured = read_executed({} if executed is None else executed)
         if any(name in self.environments.design for name in measured):
@@ -402,7 +436,9 @@ class Optimizer:
         params = self._complete({**params, **measured}, told) if measured else planned
         number = self._recognised(planned) if trial is None else self._pending(trial)
         if told.value is not None and error is not None:
-            raise ValueError(f"error={error!r} comes with a value, {value!r}; drop one of them")
+            raise ValueError(
+                f"error={shown(error)} comes with a value, {shown(value)}; drop one of them"
+            )
         if told.value is not None or told.others:
             self._forget()
         error = None if error is None else str(error)
@@ -452,14 +488,17 @@ class Optimizer:
             who: None: the name of the user.
         """
         trial = self._told(number)
+        changed = {} if params is None else self._executed(trial, params)
         said = {} if value is UNCHANGED else value
         told = self.outcomes.read_correction(said, self.settings.possible)
         if error is not None and not told.failed:
-            raise ValueError(f"error={error!r} is for trials that failed: pass None as the value")
+            raise ValueError(
+                f"error={shown(error)} is for trials that failed: pass None as the value"
+            )
         execution = read_execution(executed)
         if execution == "unseen":
             check_acting(self._acting)
-        elif trial.entry.unseen and any(name in self.environments.design for name in params or ()):
+        elif trial.entry.unseen and any(name in self.environments.design for name in changed):
             execution = "known"
         reason = read_words("why", why)
         amendment = Amendment(
@@ -467,7 +506,7 @@ class Optimizer:
             reason,
             value=told.value,
             error=(reason if error is None else str(error)) if told.failed else None,
-            params={} if params is None else self._executed(trial, params),
+            params=changed,
             outcomes=told.others,
             std=read_new_std(std, self.outcomes),
             n=None if n is None else read_n(n),
@@ -501,7 +540,7 @@ class Optimizer:
     def _executed(self, trial: Trial, params: Params) -> Design:
         """Those of the params that are given, read."""
         if not isinstance(params, Mapping):
-            raise TypeError(f"params must be a dict of those that change, got {params!r}")
+            raise TypeError(f"params must be a dict of those that change, got {shown(params)}")
         read = self.space.read({**trial.params, **params})
         return {name: value for name, value in read.items() if name in params}
 
@@ -514,9 +553,10 @@ class Optimizer:
 
     def _numbered(self, number: object) -> Trial:
         trials = self._record.trials
-        if read_count("number", number, least=0) >= len(trials):
+        read = read_count("number", number, least=0)
+        if read >= len(trials):
             raise ValueError(f"there is no trial {number}; the last one is {len(trials) - 1}")
-        return trials[read_count("number", number, least=0)]
+        return trials[read]
 
     def _forget(self) -> None:
         """The models of what was told before."""
@@ -665,18 +705,16 @@ class Optimizer:
         """The given points that nobody has asked for or told yet, each once."""
         if not self.initial.given:
             return []
-
-        # what cannot be set is not what was asked for
-        settable = [n for n in self.space.names if n not in self.environments.observed]
-
-        def values(params: Design) -> tuple[Value, ...]:
-            return tuple(params[name] for name in settable)
-
         # a point that was carried out otherwise was asked for all the same
-        known = {values(trial.planned or trial.params) for trial in self._record.counted}
-        known |= {values(trial.params) for trial in self._record.counted}
-        left = {values(params): params for params in self.initial.given}
-        return [params for key, params in left.items() if key not in known]
+        counted = self._record.counted
+        planned = [self.space.to_cube(trial.planned) for trial in counted if trial.planned]
+        known = Distinct(torch.cat([self._points(counted), *(row[None] for row in planned)]))
+        left = []
+        for params in self.initial.given:
+            if self._is_apart(params, known.rows):
+                known.add(self.space.to_cube(params))
+                left.append(params)
+        return left
 
     def _next(self, early: int) -> tuple[list[Design], Origin]:
         """The next `early` points that fill the box; if that is none, one point of the method."""
@@ -713,8 +751,8 @@ class Optimizer:
         other: tuple[Design, Float[Tensor, " d"]] | None = None
         for params in self._sequence(index):
             row = self.space.to_cube(params)
-            if (self._distances(busy.rows, row) > SAME).all():
-                if (self._distances(known.rows, row) > SAME).all():
+            if (self._distances(busy.rows, row) > SAME_DESIGN).all():
+                if (self._distances(known.rows, row) > SAME_DESIGN).all():
                     return params, row
                 other = other or (params, row)
         return other or (params, row)
@@ -777,7 +815,7 @@ class Optimizer:
         return self._found_optimum(self.fitted.mixture_under(law), known)
 
     def _assessed_limits(self) -> list[tuple[LimitedOutcome, Assessment]]:
-        """The outcomes with constraints that have enough values."""
+        """The limits that count, with what tells how designs keep them."""
         limits = self._limits()
         return [(limits[name], each) for name, each in self._assessments().items()]
 
@@ -841,7 +879,7 @@ class Optimizer:
         further = self._unexplored(x, generator)
         if further is not None:
             x = further
-        elif (self._from_design(known, x) <= CLOSE).any():
+        elif (self._from_design(known, x) <= EXPLORED).any():
             return None
         held = self.environments.drawn(generator)
         self.info = SuggestInfo(self.fitted.info)
@@ -861,7 +899,7 @@ class Optimizer:
         complete = self._record.complete
         distance = self._from_design(self._points(complete), x)
         nearest = int(distance.argmin())
-        if distance[nearest] > CLOSE or len(complete) < 2:
+        if distance[nearest] > EXPLORED or len(complete) < 2:
             return None
         units = self.fitted.posterior.units
         mean, variance = self.fitted.mixture.leave_one_out(torch.tensor([nearest]))
@@ -891,16 +929,17 @@ class Optimizer:
     def _pending(self, number: object) -> int:
         """The number of a pending trial, refused if it is none."""
         pending = [trial.number for trial in self._record.pending]
-        if number not in pending:
+        read = read_count("trial", number, least=0)
+        if read not in pending:
             raise ValueError(
-                f"trial {number!r} is not pending; those that are: {pending or 'none'}. Leave "
+                f"trial {read} is not pending; those that are: {pending or 'none'}. Leave "
                 "trial out for a point that nobody asked for"
             )
-        return read_count("trial", number, least=0)
+        return read
 
     def _is_apart(self, params: Design, rows: Float[Tensor, "n d"]) -> bool:
         """Whether it is another experiment than all of those."""
-        return bool((self._distances(rows, self.space.to_cube(params)) > SAME).all())
+        return bool((self._distances(rows, self.space.to_cube(params)) > SAME_DESIGN).all())
 
     def _distances(
         self, rows: Float[Tensor, "n d"], row: Float[Tensor, " d"]
@@ -913,16 +952,16 @@ class Optimizer:
         """The design at a row of the unit cube, with what the model expects of it."""
         columns = self.space.columns(x)
         moments = self.fitted.posterior.joint(columns[None])
-        evaluated = self.space.columns(self._points(self._record.complete))
-        low, high = self.space.bounds
+        further = beyond(self.law, x, self._points(self._record.complete), self.space)
         return Recommendation(
             self.environments.from_row(x),
             *self._value_in_use(x, moments),
             *self._possible(float(moments.m_f), float(moments.v_f)),
             self._test(x),
-            share_beyond(self.law, columns, evaluated, high - low),
+            further.share,
             self.possible,
             self._kept(x),
+            further.outside,
         )
 
     def _kept(self, x: Float[Tensor, " d"]) -> dict[str, Kept]:
@@ -938,9 +977,9 @@ class Optimizer:
         return Counted(len(self._values_of(name)), len(self._record.informative))
 
     def _assessments(self) -> dict[str, Assessment]:
-        """What tells how designs keep the constraints, for outcomes that have values."""
+        """What tells how designs keep the limits that count."""
         for name, limit in self._limits().items():
-            if name not in self._assessed and tells(self.values_of(name)):
+            if name not in self._assessed:
                 generator = torch.Generator().manual_seed(self.seed)
                 self._assessed[name] = assessment(limit, generator)
         return self._assessed

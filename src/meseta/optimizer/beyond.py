@@ -1,5 +1,7 @@
 """Beyond the ranges: experiments there, and how much of the noise falls where none was made."""
 
+from typing import NamedTuple
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -13,7 +15,7 @@ from meseta.space.domain import Domain
 from meseta.space.environments import Environments
 from meseta.space.space import Space
 
-CLOSE = 2e-2  # share of the ranges: what lies this close to the evaluations counts as evaluated
+EXPLORED = 2e-2  # share of the ranges: what lies this close to an evaluation is explored
 DRAWS = 2**13
 FEW = 16  # perturbed designs: the furthest lies about two standard deviations away
 # From this share of the noise on, a robust value is mostly extrapolation, and a warning says so.
@@ -63,24 +65,33 @@ def check_worst_case(measure: Measure, law: NoiseLaw, space: Space) -> None:
         )
 
 
-def share_beyond(
-    law: NoiseLaw,
-    x: Float[Tensor, " d"],
-    evaluated: Float[Tensor, "n d"],
-    width: Float[Tensor, " d"],
-) -> float:
-    """How much of the noise at x falls outside the box of all evaluations.
+class Beyond(NamedTuple):
+    """How much of the noise at a design falls beyond everything that was evaluated."""
+
+    share: float
+    outside: float  # the part of it that falls where no experiment is allowed
+
+
+def beyond(
+    law: NoiseLaw, x: Float[Tensor, " d"], evaluated: Float[Tensor, "n d"], space: Space
+) -> Beyond:
+    """Return how much of the noise at x falls outside the box of all evaluations.
 
     Args:
         law: The noise of all columns.
-        x: A design; like all that follows in the units of the columns.
-        evaluated: Where f was evaluated.
-        width: Of the ranges.
+        x: A design, a row of the unit cube.
+        evaluated: Where f was evaluated, rows of the unit cube.
+        space: The parameters.
     """
+    low, high = space.bounds
+    lowest, highest = low + (high - low) * space.experiments.bounds
+    rows, slack = space.columns(evaluated), EXPLORED * (high - low)
     generator = torch.Generator().manual_seed(0)
-    z = perturbed(law, x.expand(DRAWS, -1), generator)
-    low, high = evaluated.amin(0) - CLOSE * width, evaluated.amax(0) + CLOSE * width
-    return float(((z < low) | (z > high)).any(-1).double().mean())
+    z = perturbed(law, space.columns(x).expand(DRAWS, -1), generator)
+    further = (z < rows.amin(0) - slack) | (z > rows.amax(0) + slack)
+    outside = further & ((z < lowest) | (z > highest))
+    share, part = (float(each.any(-1).double().mean()) for each in (further, outside))
+    return Beyond(share, part)
 
 
 def unexplored(
@@ -98,15 +109,21 @@ def unexplored(
     z = experiments.snap(perturbed(law, x.expand(FEW, -1), generator))
     further = torch.maximum(evaluated.amin(0) - z, z - evaluated.amax(0)).amax(-1)
     furthest = int(further.argmax())
-    return z[furthest] if further[furthest] > CLOSE else None
+    return z[furthest] if further[furthest] > EXPLORED else None
 
 
-def in_words(share: float) -> str:
+def advice(beyond: float, outside: float) -> str:
+    """What to do about noise beyond all evaluations, by where most of it falls."""
+    if outside >= beyond / 2:
+        return "Allow experiments there (evaluate), or narrow the ranges"
+    return "Few values so far: more trials there, within the ranges, would tell"
+
+
+def in_words(beyond: float, outside: float) -> str:
     """What a reader should know; empty: nothing."""
-    if share < MUCH:
+    if beyond < MUCH:
         return ""
     return (
-        f"{100 * share:.0f} % of the noise at the robust optimum falls beyond everything that was "
-        "evaluated, where the model extrapolates. Allow experiments there (evaluate), or narrow "
-        "the ranges"
+        f"{100 * beyond:.0f} % of the noise at the robust optimum falls beyond everything that was "
+        f"evaluated, where the model extrapolates. {advice(beyond, outside)}"
     )

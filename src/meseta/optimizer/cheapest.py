@@ -33,7 +33,7 @@ CLOSE = 0.01  # of the spread of an outcome: a goal that is met by less need not
 SOLVED = 40  # problems that are solved at most where there are grades
 NARROWER = (0.005, 0.01, 0.02, 0.04, 0.08, 0.16)  # shares of widths, where a goal is nearly met
 WIDER = (0.04, 0.08, 0.16, 0.32, 0.64, 1.28)  # the same where it is met with room
-SAME = 1e-6  # two logarithms of widths that differ by less are the same
+SAME_WIDTH = 1e-6  # two logarithms of widths that differ by less are the same
 
 
 @dataclass(frozen=True)
@@ -169,21 +169,21 @@ def _with_grades(
             solved += 1
         off = {e.name: _off_grade(e, answer.factors[e.name]) for e in graded}
         widest = max(off, key=lambda name: off[name])
-        if off[widest] <= SAME:
+        if off[widest] <= SAME_WIDTH:
             on = {e.name: (_grade(e, answer.factors[e.name]),) * 2 for e in graded}
             best = _better(best, _solved(search, tolerances, {**between, **on}, confidence))
             solved += 1
             if best.meets:
                 continue
             # paths say otherwise than margins to first order: on with narrower grades
-            parts = [(e, (between[e.name][0], on[e.name][0] - 2 * SAME)) for e in graded]
+            parts = [(e, (between[e.name][0], on[e.name][0] - 2 * SAME_WIDTH)) for e in graded]
             parts = [(e, (low, _below(e, high))) for e, (low, high) in parts if low <= high]
         else:
             (one,) = (each for each in graded if each.name == widest)
             at, (low, high) = math.log(answer.factors[widest]), between[widest]
             parts = [(one, (low, _below(one, at))), (one, (_above(one, at), high))]
         for one, ends in parts:
-            if ends[0] <= ends[1] + SAME:
+            if ends[0] <= ends[1] + SAME_WIDTH:
                 inner = {**between, one.name: (ends[0], max(ends))}
                 found = _solved(search, tolerances, inner, confidence, bound=True)
                 solved += 1
@@ -202,13 +202,13 @@ def _better(one: Answer | None, other: Answer) -> Answer:
 def _below(tolerance: Tolerance, t: float) -> float:
     """The next grade at or below; the narrowest if there is none."""
     knots = tolerance.knots()
-    under = knots[knots <= t + SAME]
+    under = knots[knots <= t + SAME_WIDTH]
     return float(under[-1] if len(under) else knots[0])
 
 
 def _above(tolerance: Tolerance, t: float) -> float:
     knots = tolerance.knots()
-    over = knots[knots > t + SAME]
+    over = knots[knots > t + SAME_WIDTH]
     return float(over[0]) if len(over) else math.inf
 
 

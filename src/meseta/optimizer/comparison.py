@@ -33,6 +33,8 @@ class Expected(Protocol):
     @property
     def beyond(self) -> float: ...
     @property
+    def outside(self) -> float: ...
+    @property
     def kept(self) -> Mapping[str, Kept]: ...
     @property
     def sure(self) -> float: ...
@@ -80,7 +82,7 @@ def _rows(
 def _notes(robust: Expected, nominal: Recommendation) -> list[str]:
     test = robust.test or "not evaluated itself, nor anything within 2 % of the ranges"
     tested = f"(The robust optimum was {test}.)"
-    warning = in_words(robust.beyond)
+    warning = in_words(robust.beyond, robust.outside)
     notes = [INTERVALS, tested, *([f"({warning}.)"] if warning else []), NOMINAL]
     return [*_constraints(robust, nominal), *notes]
 

@@ -9,7 +9,7 @@ from jaxtyping import Float
 from scipy.special import bdtr, betaincinv
 from torch import Tensor
 
-from meseta.boundary import SEEDS, read_count
+from meseta.boundary import SEEDS, read_count, read_list, shown
 from meseta.gp.mixture import Mixture
 from meseta.gp.paths import sample_paths
 from meseta.noise.perturbed import perturbed
@@ -33,14 +33,14 @@ class KeptRuns(NamedTuple):
 
     kept: int
     runs: int  # that told the outcome
-    asked: float  # the share that is to be kept
+    probability: float  # the share that is to be kept
     least: float  # of the share kept, by these runs alone, 95 %
     verdict: Verdict  # by what was asked for
 
     def __str__(self) -> str:
         return (
-            f"kept in {self.kept} of {self.runs} runs (asked: {percent(self.asked)}); by these "
-            f"alone, in at least {percent(self.least)} of the cases"
+            f"kept in {self.kept} of {self.runs} runs (asked: {percent(self.probability)}); by "
+            f"these alone, in at least {percent(self.least)} of the cases"
         )
 
 
@@ -102,7 +102,12 @@ def confirmation(
         seed: Of what is simulated.
     """
     seed = read_count("seed", seed, least=0, most=SEEDS)
-    told = [optimizer.outcomes.read(each, optimizer.settings.possible) for each in results]
+    runs = read_list(results)
+    if runs is None:
+        raise TypeError(f"results must be a list, one of each run, got {shown(results)}")
+    told = [optimizer.outcomes.read(each, optimizer.settings.possible) for each in runs]
+    if executed is not None and read_list(executed) is None:
+        raise TypeError(f"executed must be a list of designs, got {shown(executed)}")
     if executed is not None and len(executed) != len(told):
         raise ValueError(
             f"there are {len(told)} results, but {len(executed)} designs that were executed; give "

@@ -48,7 +48,7 @@ def fit_values(
     quality = Quality(known_variances(std, count), count, acted, new_unseen)
     message = ""
     if noise_variance == VARIES:
-        quality, message = varying_quality(rows, values, std, quality)
+        quality, message = varying_quality(space.as_same(rows), values, std, quality)
         noise_variance = None
     assert not isinstance(noise_variance, str)
     fit = fit_surrogates(

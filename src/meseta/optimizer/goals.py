@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 AIMED = 0.2  # of what is missing to certainty: by so much more than asked for a search aims at
 
 
+class NoGoal(ValueError):
+    """There is no goal to meet, or too little is known of an outcome to say whether it is met."""
+
+
 @dataclass(frozen=True, eq=False)
 class Goal:
     """Limits of one outcome in use, with its model."""
@@ -42,7 +46,7 @@ class Goal:
 
 
 def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...]:
-    """The goal of the value, if any, and all constraints; refused where there is none of them."""
+    """Return the goal of the value, if any, and all constraints; refuse where there is none."""
     if goal is not None and not isinstance(goal, Constraint):
         raise TypeError(
             f"the goal must be meseta.AtLeast(0.8), AtMost or Between, got {shown(goal)}"
@@ -53,7 +57,7 @@ def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...
     for name, constraint in optimizer.outcomes.constraints:
         model, values = optimizer.model_of(name), optimizer.values_of(name)
         if model is None or not tells(values):
-            raise ValueError(
+            raise NoGoal(
                 f"there are {len(values)} values of {name!r}, too few to say whether its limits "
                 "are kept; tell more of them"
             )
@@ -61,7 +65,7 @@ def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...
         called = f"{name} (constraint)" if twice else name
         found.append(Goal(called, name, constraint, model, _margin(model, constraint)))
     if not found:
-        raise ValueError(
+        raise NoGoal(
             "there is no goal to meet: say which values are good, at_least or at_most in a study "
             "file, meseta.AtLeast(0.8, probability=0.99) in Python, or give outcomes constraints"
         )

@@ -94,5 +94,7 @@ def _types(space: Space, outcomes: Outcomes) -> dict[str, str]:
             types[name], types[f"best_{name}"] = "int64", "Int64"
         elif isinstance(parameter, Categorical):
             text = all(isinstance(choice, str) for choice in parameter.choices)
-            types[name] = types[f"best_{name}"] = "str" if text else "object"
+            types[name] = "str" if text else "object"
+            # where "str" is no type of its own, before pandas 3, a missing one would be "None"
+            types[f"best_{name}"] = "object"
     return types

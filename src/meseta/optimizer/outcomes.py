@@ -57,6 +57,14 @@ class Outcomes:
                     f"are several; got {shown(told)}; None is for one that is not known"
                 )
             return Told(read_value(told, possible=possible), {})
+        if not told:
+            raise ValueError(
+                f"the outcomes must be told as a dict, such as {self.example()}, got an empty one; "
+                "pass None if the evaluation failed"
+            )
+        return self._read_named(told, possible)
+
+    def _read_named(self, told: Mapping[Any, Any], possible: tuple[float, float]) -> Told:
         for name in told:
             if name not in (self.objective, VALUE, *self.names):
                 raise ValueError(unknown("outcome", name, (self.objective, *self.names)))
@@ -71,7 +79,7 @@ class Outcomes:
     def read_correction(self, said: object, possible: tuple[float, float] = EVERY) -> Corrected:
         """What a correction was given: a number, None, or a dict with the outcomes that change."""
         given = said if isinstance(said, Mapping) else {self.objective: said}
-        told = self.read(given, possible)
+        told = self._read_named(given, possible)
         key = self.key_of(given)
         others = {name: told.others.get(name) for name in self.names if name in given}
         return Corrected(told.value, key is not None and told.value is None, others)

@@ -1,9 +1,9 @@
 """How far told values can be trusted: how much they scatter, of how many they are the mean."""
 
 from collections.abc import Mapping
-from typing import Literal
+from typing import Literal, cast
 
-from meseta.boundary import LARGEST_WHOLE, read_count, read_value, unknown
+from meseta.boundary import LARGEST_WHOLE, read_count, read_value, shown, unknown
 from meseta.optimizer.outcomes import VALUE, Outcomes
 
 # What is known about where an experiment was carried out: as it was told, or not, since the noise
@@ -41,7 +41,7 @@ def _read_one(what: str, std: object) -> float:
     remedy = "leave it out if it is not known"
     number = read_value(std, what, remedy)
     if number < 0:
-        raise ValueError(f"{what} must not be negative, got {std!r}; {remedy}")
+        raise ValueError(f"{what} must not be negative, got {shown(std)}; {remedy}")
     return number
 
 
@@ -60,9 +60,9 @@ def check_of_values(std: Mapping[str, float], known: tuple[str, ...], objective:
 
 def read_execution(executed: object) -> Execution | None:
     """What `tell` is given; None: as the settings say."""
-    if executed is None or executed == "known" or executed == "unseen":
-        return executed
+    if executed is None or (isinstance(executed, str) and executed in ("known", "unseen")):
+        return cast(Execution | None, executed)
     raise ValueError(
         f"executed must be 'known' (what is told was carried out) or 'unseen' (the noise acted on "
-        f"it, and nobody saw how), got {executed!r}"
+        f"it, and nobody saw how), got {shown(executed)}"
     )

@@ -176,6 +176,7 @@ class Recommendation:
     beyond: float = 0.0  # the share of the noise that falls beyond everything that was evaluated
     possible: tuple[float, float] = EVERY  # both means lie within, and so do intervals
     kept: Mapping[str, Kept] = field(default_factory=dict)  # how it keeps constraints, by name
+    outside: float = 0.0  # the part of `beyond` that falls where no experiment is allowed
 
     @property
     def interval(self) -> tuple[float, float]:

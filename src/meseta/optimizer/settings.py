@@ -14,6 +14,7 @@ from meseta.measures.constraints import Constraint
 from meseta.optimizer.evaluation import GIVE_UP
 from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
 from meseta.optimizer.precision import VARIES, Execution
+from meseta.optimizer.words_elsewhere import unknown_setting
 from meseta.space.allowed import Rules, check_rules
 from meseta.space.initial import Initial, check_initial
 from meseta.space.named_noise import NamedEdge, NamedNoise, check_edge, check_noise
@@ -144,6 +145,11 @@ class Settings:
     """How these are spread, "sobol" or "uniform"; or a list of designs. These are all asked for
     first, and followed by Sobol points if num_initial is larger."""
 
+    def __new__(cls, **keywords: Any) -> "Settings":
+        """Refuse keywords that are not known, and say what is meant."""
+        _check_known(keywords, [field.name for field in fields(cls)])
+        return super().__new__(cls)
+
     def __post_init__(self) -> None:
         for what, name, known in (
             ("direction", self.direction, get_args(Direction)),
@@ -207,10 +213,14 @@ def read_settings(
     if settings is not None and not isinstance(settings, Settings):
         raise TypeError(f"settings must be meseta.Settings(...), got {settings!r}")
     known = [field.name for field in fields(Settings) if field.name in kind.__annotations__]
+    _check_known(keywords, known)
+    return replace(settings or Settings(), **keywords)
+
+
+def _check_known(keywords: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in keywords:
         if name not in known:
-            raise TypeError(unknown("setting", name, known))
-    return replace(settings or Settings(), **keywords)
+            raise TypeError(unknown_setting(name, known))
 
 
 def _read_variance(noise_variance: object) -> float:

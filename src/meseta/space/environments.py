@@ -12,7 +12,7 @@ from meseta.noise import Environment
 from meseta.noise.scipy_law import read_law
 from meseta.space.domain import Held
 from meseta.space.parameter import Categorical, Value
-from meseta.space.space import Design, Space
+from meseta.space.space import Design, Space, check_params
 
 
 @dataclass(frozen=True)
@@ -55,6 +55,7 @@ class Environments:
         self, params: Mapping[str, object], names: Iterable[str] | None = None
     ) -> Mapping[str, object]:
         """With usual values for those of the variables that are not there; None: observed ones."""
+        check_params(params)
         missing = [n for n in (self.observed if names is None else names) if n not in params]
         return {**params, **{name: self._value(name) for name in missing}}
 

@@ -7,6 +7,7 @@ torch is not loaded here: study files are read by this, too.
 """
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -16,9 +17,12 @@ import numpy as np
 
 from meseta.boundary import is_array, read_number, read_whole, unknown
 
+FARTHEST = 1e100  # widths of its range by which a number may lie outside
 SMALLEST = 1e-290  # the width of a range whose reciprocal is still a sound number
 MOST_STEPS = 2**31  # beyond, steps are finer than anyone means
 ROUNDING = 1e-9  # of a step: what a sum of decimal fractions may be off
+# Designs that differ by no more than this share of the ranges are the same one.
+SAME_DESIGN = 1e-4
 
 if TYPE_CHECKING:
     Number = float
@@ -349,7 +353,9 @@ def _check_distance(what: str, given: object, number: float | int, parameter: Fl
         raise ValueError(
             f"{what} must be greater than 0, since its scale is logarithmic, got {given!r}"
         )
-    if not math.isfinite((number - low) / (high - low)):
+    share = abs((number - low) / (high - low))
+    # squares of distances must be numbers, too; on a logarithmic scale all distances are short
+    if not share <= (sys.float_info.max if parameter.log else FARTHEST):
         raise ValueError(
             f"{what} is too far outside its range ({low}, {high}) for floating point, got {given!r}"
         )

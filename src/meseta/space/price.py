@@ -7,6 +7,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from meseta.boundary import read_number, shown, unknown
@@ -22,7 +23,8 @@ else:  # at run time they are read by hand, so that a mistake is named
 WIDTH = "width"  # what a formula is about
 EXAMPLE = '"12 / width", or a table of grades, {"0.01": 40, "0.02": 25}'
 REACH = 10.0  # times today's width, or a part of it: how far widths may go if nobody says
-LOOKED_AT = 65  # widths at which a formula is looked at before it is used
+LOOKED_AT = 1025  # widths at which a formula is looked at before it is used
+ROUNDING = 1e-9  # relative: a cost that grows by less does not grow
 
 
 @dataclass(frozen=True)
@@ -64,24 +66,26 @@ class Price:
         if isinstance(self.cost, Grades):
             return
         low, high = self.ends(today)
-        steps = [low * (high / low) ** (i / (LOOKED_AT - 1)) for i in range(LOOKED_AT)]
-        costs = [self.cost.number(width) for width in steps]
-        for width, cost in zip(steps, costs, strict=True):
-            if cost is None:
+        inner = [low * (high / low) ** (i / (LOOKED_AT - 1)) for i in range(1, LOOKED_AT - 1)]
+        costs: list[tuple[float, float]] = []
+        for width in (low, *inner, high):
+            cost = self.cost.number(width)
+            if cost is None or cost < 0:
+                what = "no finite number" if cost is None else f"negative ({cost:.4g})"
                 raise ValueError(
-                    f"the cost {self.cost.text!r} is no finite number where width is {width:.4g}; "
+                    f"the cost {self.cost.text!r} is {what} where width is {width:.4g}; "
                     f"widths from {low:.4g} to {high:.4g} are looked at: say width = [low, high] "
                     "to choose among others"
                 )
-        first, last = costs[0], costs[-1]
-        assert first is not None
-        assert last is not None
-        if last > first:
-            raise ValueError(
-                f"the cost {self.cost.text!r} grows with the width, from {first:.4g} to "
-                f"{last:.4g}, but a wider tolerance must not cost more; did you mean "
-                "'... / width'?"
-            )
+            costs.append((width, cost))
+        for (narrow, more), (wide, less) in pairwise(costs):
+            if less > more * (1 + ROUNDING):
+                raise ValueError(
+                    f"the cost {self.cost.text!r} grows with the width, from {more:.6g} where "
+                    f"width is {narrow:.6g} to {less:.6g} where it is {wide:.6g}, but a wider "
+                    "tolerance must not cost more; did you mean '... / width'? Or say "
+                    "width = [low, high] to choose where it falls"
+                )
 
 
 def read_prices(
@@ -126,7 +130,10 @@ def _read_grades(grades: Mapping[Any, Any]) -> Grades:
         number = _read_width(width)
         if number in read:
             raise ValueError(f"has the width {number:g} twice")
-        read[number] = read_number(f"must have a number for each width; that of {width!r}", cost)
+        price = read_number(f"must have a number for each width; that of {width!r}", cost)
+        if price < 0:
+            raise ValueError(f"must have costs of 0 or more; that of {width!r} is {price:g}")
+        read[number] = price
     widths = tuple(sorted(read))
     return Grades(widths, tuple(read[width] for width in widths))
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 from jaxtyping import Bool, Float
+from scipy.sparse.csgraph import connected_components
 from torch import Tensor
 
-from meseta.boundary import shown, unknown
+from meseta.boundary import are, shown, unknown
 from meseta.space import parameter as parameters
 from meseta.space.allowed import Linear, Rule, Rules, check_rules, read_rule
 from meseta.space.domain import Domain
 from meseta.space.grid import Discrete, Grid, OneOf
-from meseta.space.parameter import Categorical, Int, Parameter, Value, read_range
+from meseta.space.parameter import SAME_DESIGN, Categorical, Int, Parameter, Value, read_range
 from meseta.space.parameter import Design as Design
 from meseta.space.rows_allowed import Allowed, inner_point
 
@@ -205,16 +207,15 @@ class Space:
 
         Numbers may lie outside their ranges; a choice must be one of those there are.
         """
-        if not isinstance(params, Mapping):
-            raise TypeError(f"params must be a dict with one value per parameter, got {params!r}")
+        check_params(params)
         for name in params:
             if name not in self.names:
                 raise ValueError(unknown("parameter", name, self.names))
         missing = [name for name in self.names if name not in params]
         if missing:
             raise ValueError(
-                f"params must have a value for every parameter, but {', '.join(missing)} is "
-                f"missing in {dict(params)}"
+                f"params must have a value for every parameter, but {are(missing)} missing in "
+                f"{dict(params)}"
             )
         return {name: p.read(f"the value of {name!r}", params[name]) for name, p in self.items()}
 
@@ -227,6 +228,18 @@ class Space:
         """
         share = (x - z).abs()
         return share.masked_fill(self.exact & (share > 0), torch.inf)
+
+    def as_same(self, rows: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
+        """Return rows of the unit cube with those of the same design equal to the first of them.
+
+        Designs in a chain, each of which is the same as the next one, are all the same.
+        """
+        near = [(self.apart(rows, row).amax(-1) <= SAME_DESIGN).numpy() for row in rows]
+        if not near:
+            return rows
+        _, label = connected_components(np.stack(near), directed=False)
+        _, first, design = np.unique(label, return_index=True, return_inverse=True)
+        return rows[torch.from_numpy(first[design])]
 
     def to_tensor(self, params: Params) -> Float[Tensor, " d"]:
         return torch.tensor(self.to_columns(self.read(params)), dtype=torch.double)
@@ -271,6 +284,12 @@ class Space:
                 (column,) = row[self.columns_of(name)]
                 values[name] = math.exp(column) if p.log else column
         return values
+
+
+def check_params(params: object) -> None:
+    """Refuse what is no design at all."""
+    if not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict with one value per parameter, got {shown(params)}")
 
 
 def _read_parameter(name: object, range_: object) -> Parameter:

@@ -6,11 +6,9 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal, localcon
 from typing import Any
 
 from meseta.space.allowed import Linear, read_rule
-from meseta.space.parameter import Categorical, Float, Int, Parameter
+from meseta.space.parameter import SAME_DESIGN, Categorical, Float, Int, Parameter
 from meseta.study.toml.file import StudyFile
 
-# The resolution of designs that are carried out by hand, in shares of the ranges.
-RESOLUTION = 1e-4
 FEWEST, MOST = 6, 17  # significant digits of what spreadsheets write
 ROUNDING = 1e-12  # relative: what arithmetic may do to a number
 PRECISION = 60  # digits of Decimal: more than any number here has
@@ -79,7 +77,7 @@ def with_few_digits(
 ) -> float:
     """The value to the resolution of the parameter, or with `more` digits; in no range."""
     ((low, high),) = parameter.ends
-    resolution = RESOLUTION * (high - low) * (value if parameter.log else 1.0)
+    resolution = SAME_DESIGN * (high - low) * (value if parameter.log else 1.0)
     place = math.floor(math.log10(resolution)) - more
     with localcontext(prec=PRECISION):
         return float(Decimal(repr(value)).quantize(Decimal(1).scaleb(place), way))
@@ -109,7 +107,7 @@ def is_same(kept: Any, given: Any, parameter: Parameter | None = None) -> bool:
     if not isinstance(parameter, Float):
         return True
     ((low, high),), (one,), (two,) = parameter.ends, *map(parameter.to_columns, (kept, given))
-    return abs(one - two) <= RESOLUTION * (high - low)
+    return abs(one - two) <= SAME_DESIGN * (high - low)
 
 
 def is_rounded(planned: Any, text: str) -> bool:

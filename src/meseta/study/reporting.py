@@ -1,7 +1,8 @@
 """The report of a study file."""
 
 import math
-from dataclasses import asdict, replace
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from meseta.measures.constraints import PROBABILITY
 from meseta.report import page
 from meseta.report.views.report import Report
 from meseta.report.views.wording import Terms
+from meseta.space.formula import Formula
 from meseta.study.database import database_file
 from meseta.study.ledger import Ledger
 
@@ -60,12 +62,16 @@ def plain(report: Report) -> Any:
 
     What is for the page alone is not among them.
     """
-    shown = asdict(replace(report, play=None, running=None))
-    return _plain({key: each for key, each in shown.items() if key not in ("play", "running")})
+    shown = _plain(replace(report, play=None, running=None))
+    return {key: each for key, each in shown.items() if key not in ("play", "running")}
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
+    if isinstance(value, Formula):
+        return value.text
+    if is_dataclass(value):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, Mapping):
         return {str(key): _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(each) for each in value]

@@ -282,13 +282,17 @@ def progress_data(now: Progress) -> dict[str, int | None]:
     }
 
 
-def _kept(kept: Kept) -> dict[str, Any]:
+def kept_data(kept: Mapping[str, Kept]) -> dict[str, Any]:
+    """How limits are kept, by outcome, for programs."""
     return {
-        "limits": kept.constraint.in_words(),
-        "probability": kept.constraint.probability,
-        "share": kept.share,
-        "interval": list(kept.interval),
-        "sure": kept.sure,
+        name: {
+            "limits": each.constraint.in_words(),
+            "probability": each.constraint.probability,
+            "share": each.share,
+            "interval": list(each.interval),
+            "sure": each.sure,
+        }
+        for name, each in kept.items()
     }
 
 
@@ -304,7 +308,8 @@ def answer_data(answer: Any) -> dict[str, Any]:
             "nominal_std": each.nominal_std,
             "test": None if each.test is None else asdict(each.test),
             "beyond": each.beyond,
-            "constraints": {name: _kept(kept) for name, kept in each.kept.items()},
+            "outside": each.outside,
+            "constraints": kept_data(each.kept),
             "sure": each.sure,
             "feasible": each.feasible,
         }

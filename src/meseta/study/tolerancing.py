@@ -1,12 +1,11 @@
 """Tolerances and the operating window of a study file, as plain values and as text."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from meseta.integrations.optuna.study_report import study_subject
 from meseta.measures.constraints import Constraint, limits
-from meseta.optimizer.record import Kept, percent
+from meseta.optimizer.record import percent
 from meseta.optimizer.window import Window
 from meseta.report.views.goal import allocation_of, window_of
 from meseta.report.views.subject import Subject
@@ -75,19 +74,6 @@ def _times(factor: float | None) -> str:
     return f"{'at least ' if factor >= REACH else ''}{factor:.3g} x"
 
 
-def kept_data(kept: Mapping[str, Kept]) -> dict[str, Any]:
-    return {
-        name: {
-            "share": each.share,
-            "interval": list(each.interval),
-            "sure": each.sure,
-            "asked": each.constraint.probability,
-            "limits": each.constraint.in_words(),
-        }
-        for name, each in kept.items()
-    }
-
-
 def tolerances_data(found: Tolerances) -> dict[str, Any]:
     goal = found.goal
     made = None if goal is None else goal.allocation
@@ -123,11 +109,12 @@ def tolerances_data(found: Tolerances) -> dict[str, Any]:
                 for name, each in made.tolerances.items()
             },
             "params": made.params,
-            "kept": kept_data(made.kept),
+            "kept": show.kept_data(made.kept),
             "today": made.today,
-            "today_kept": kept_data(made.today_kept),
+            "today_kept": show.kept_data(made.today_kept),
             "experiment": made.experiment,
             "beyond": made.beyond,
+            "outside": made.outside,
         },
     }
 
@@ -163,8 +150,8 @@ def window_data(made: Window) -> dict[str, Any]:
         },
         "fixed": made.fixed,
         "params": made.params,
-        "kept": kept_data(made.kept),
+        "kept": show.kept_data(made.kept),
         "worst": made.worst,
-        "worst_kept": kept_data(made.worst_kept),
+        "worst_kept": show.kept_data(made.worst_kept),
         "experiment": made.experiment,
     }

@@ -1,15 +1,16 @@
 """Put the record of a study right: corrections, withdrawals and comments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
-from optuna.distributions import CategoricalDistribution
+import numpy as np
+from optuna.distributions import CategoricalDistribution, IntDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from meseta.boundary import cut, read_count, read_number, read_value, unknown
+from meseta.boundary import cut, read_count, read_number, read_value, read_whole, shown, unknown
 from meseta.integrations.optuna.amended import amended_trials, as_attribute, entry_of
 from meseta.integrations.optuna.attributes import (
     AMENDMENT,
@@ -27,7 +28,8 @@ from meseta.optimizer.amendment import (
     read_who,
     read_words,
 )
-from meseta.optimizer.outcomes import VALUE
+from meseta.optimizer.outcomes import VALUE, Outcomes
+from meseta.optimizer.precision import Execution, read_execution, read_n, read_new_std
 
 
 def correct(
@@ -38,6 +40,9 @@ def correct(
     why: str,
     params: Mapping[str, Any] | None = None,
     error: str | None = None,
+    std: float | Mapping[str, float | None] | None = None,
+    n: int | None = None,
+    executed: Execution | None = None,
     who: str | None = None,
 ) -> Amendment:
     """Put right what a finished trial says: `RobustSampler`, `recommend` and `report` follow.
@@ -54,10 +59,23 @@ def correct(
         why: For those who read the record later.
         params: What was carried out in fact; only those that change.
         error: Why it failed in fact; None: as `why` says.
+        std: The standard deviation of a measurement of the value; of several outcomes a dict, in
+            which None stands for one that is not known in fact. None: as it is.
+        n: The number of measurements whose mean the value is; None: as it is.
+        executed: "known" (what is told was carried out) or "unseen" (the noise acted on it, and
+            nobody saw how); None: as it is.
         who: None: the name of the user.
     """
     trial = _finished(study, number)
     outcomes = _read_outcomes(value)
+    entry, execution = present_entry(trial), read_execution(executed)
+    changed = {} if params is None else _read_params(trial, params)
+    if entry.unseen and changed and execution is None:
+        raise ValueError(
+            f"the noise acted on trial {number} unseen: say executed='known' if params were "
+            "carried out in fact, or executed='unseen' if they are what was planned"
+        )
+    known = (*entry.outcomes, *(name for name in outcomes if name != VALUE))
     failed = VALUE in outcomes and outcomes[VALUE] is None
     new = outcomes.pop(VALUE, None)
     if error is not None and not failed:
@@ -69,8 +87,11 @@ def correct(
         read_who(who),
         value=new,
         error=(reason if error is None else cut(str(error))) if failed else None,
-        params=_read_params(trial, params or {}),
+        params=changed,
         outcomes=outcomes,
+        std=read_new_std(std, Outcomes(names=tuple(dict.fromkeys(known)))),
+        n=None if n is None else read_n(n),
+        unseen=None if execution is None else execution == "unseen",
     )
     return store(study, trial, amendment)
 
@@ -170,16 +191,27 @@ def _read_outcomes(value: object) -> dict[str, float | None]:
 
 
 def _read_params(trial: FrozenTrial, params: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(params, Mapping):
+        raise TypeError(f"params must be a dict of those that change, got {shown(params)}")
     read: dict[str, Any] = {}
     for name, value in params.items():
         if name not in trial.params:
             raise ValueError(unknown("parameter", name, trial.params))
         distribution = trial.distributions[name]
         if isinstance(distribution, CategoricalDistribution):
-            if value not in distribution.choices:
-                raise ValueError(f"{name!r}: {unknown('choice', value, distribution.choices)}")
-            read[name] = value
+            read[name] = _read_choice(name, value, distribution.choices)
+        elif isinstance(distribution, IntDistribution):
+            read[name] = read_whole(repr(name), value)
         else:
-            number = read_number(repr(name), value)
-            read[name] = int(number) if number.is_integer() and isinstance(value, int) else number
+            read[name] = read_number(repr(name), value)
     return read
+
+
+def _read_choice(name: str, value: Any, choices: Sequence[Any]) -> Any:
+    """A choice as it stands among them; 1 is not True."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    for choice in choices:
+        alike = isinstance(plain, bool) == isinstance(choice, bool)
+        if alike and isinstance(plain, str | int | float | None) and plain == choice:
+            return choice
+    raise ValueError(f"{name!r}: {unknown('choice', value, choices)}")

@@ -52,6 +52,7 @@ def answer(study: Study, settings: Settings, *, without: Collection[int] = ()) -
         robust.beyond,
         robust.possible,
         robust.kept,
+        robust.outside,
         nominal=_outside(optimizer.nominal(), space, order),
         notes=notes,
         optimizer=optimizer,

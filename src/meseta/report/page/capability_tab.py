@@ -2,6 +2,7 @@
 
 import math
 
+from meseta.boundary import are
 from meseta.measures.capability import GOOD
 from meseta.report.page.chart import plot
 from meseta.report.page.figures_capability import profile_figure
@@ -137,7 +138,7 @@ def _stack_up(paper: StackUp, terms: Terms) -> Markup:
         "deviations where there is none."
     )
     if left:
-        text += f" Choices have no slope: {', '.join(left)} is left out of them."
+        text += f" Choices have no slope: {are(left)} left out of them."
     return element(
         "section",
         element("h3", "Stack-up of the tolerances"),

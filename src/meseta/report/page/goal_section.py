@@ -1,6 +1,7 @@
 """The part of the tolerances tab about the goal: loosening, money, and the operating window."""
 
 from meseta.optimizer.allocation import NOTICED, Allocation
+from meseta.optimizer.beyond import advice
 from meseta.optimizer.loosened import Loosened
 from meseta.optimizer.record import Kept
 from meseta.optimizer.window import Window
@@ -114,7 +115,7 @@ def _money(made: Allocation, terms: Terms) -> Markup:
         else element(
             "p",
             f"{percent(made.beyond)} of this noise falls beyond everything that was evaluated, "
-            "where the model extrapolates.",
+            f"where the model extrapolates. {advice(made.beyond, made.outside)}.",
         ),
         _experiment(made.experiment, terms),
     )

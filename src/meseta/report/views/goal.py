@@ -7,7 +7,7 @@ from meseta.measures.constraints import Constraint
 from meseta.noise.widened import widened
 from meseta.noise.width import width_of
 from meseta.optimizer.allocation import Allocation, allocation, search_of
-from meseta.optimizer.goals import goals_of
+from meseta.optimizer.goals import NoGoal, goals_of
 from meseta.optimizer.learned import with_laws
 from meseta.optimizer.loosened import Loosened, loosened
 from meseta.optimizer.record import SURE
@@ -58,7 +58,7 @@ def of_goal(
     optimizer = subject.optimizer
     try:
         goals = goals_of(optimizer, terms.goal)
-    except ValueError:
+    except NoGoal:
         return None
     search = search_of(optimizer, goals)
     found = {}

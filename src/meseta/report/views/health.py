@@ -228,7 +228,7 @@ def _possible(subject: Subject) -> Iterator[Finding]:
 
 def _beyond(subject: Subject) -> Iterator[Finding]:
     share = subject.robust.beyond
-    if warning := in_words(share):
+    if warning := in_words(share, subject.robust.outside):
         yield Finding("warning", "range", warning)
     elif share >= 0.01:
         yield Finding(

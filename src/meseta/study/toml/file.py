@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import ValidationError
 
-from meseta.boundary import EVERY, shown, unknown
+from meseta.boundary import EVERY, are, shown, unknown
 from meseta.optimizer.outcomes import EXECUTED, VALUE, Outcomes
 from meseta.study.encodings import read_regular
 from meseta.study.spreadsheet import COLUMNS
@@ -383,7 +383,7 @@ def _wrong_with_command(
         if left:
             yield (
                 place,
-                f"must hand over every parameter, but {', '.join(map(repr, left))} is not in it; "
+                f"must hand over every parameter, but {are([*map(repr, left)])} not in it; "
                 f"write '{{{left[0]}}}' where its value belongs, or choose input = 'environment' "
                 "or 'json'",
             )

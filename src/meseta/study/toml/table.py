@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from meseta.boundary import unknown
+from meseta.optimizer.words_elsewhere import MEANT
 
 Numbers = Annotated[tuple[float, ...], Field(strict=False)]
 Rows = Annotated[tuple[Numbers, ...], Field(strict=False)]
@@ -30,5 +31,7 @@ class Table(BaseModel):
         if isinstance(table, dict):
             for name in table:
                 if name not in cls.model_fields:
-                    raise refusal(f"is not known: {unknown('key', name, cls.model_fields)}", name)
+                    raise refusal(
+                        f"is not known: {unknown('key', name, cls.model_fields, MEANT)}", name
+                    )
         return table
