@@ -18,7 +18,7 @@ from meseta.optimizer.comparison import comparison, comparison_html
 from meseta.optimizer.executors import Executors, MakeExecutor, read_workers
 from meseta.optimizer.loop import Callback, run_all
 from meseta.optimizer.outcomes import Outcomes
-from meseta.optimizer.record import Kept, Recommendation, Test, Trial, interval
+from meseta.optimizer.record import Kept, Recommendation, Test, Trial
 from meseta.optimizer.settings import Direction, Keywords, Settings, read_settings
 from meseta.optimizer.workers import Here, Workers
 from meseta.problems import Problem
@@ -42,6 +42,7 @@ class Result:
     kept: Mapping[str, Kept]  # how params keep the constraints in use, by name
     sure: float  # the probability that all are kept as often as was asked for
     feasible: bool  # whether that is known: sure to at least 0.95
+    interval: tuple[float, float]  # the 95 % interval of g(params)
     nominal: Recommendation  # ignores the noise; not the target of the search
     history: pd.DataFrame
     trials: tuple[Trial, ...]
@@ -62,11 +63,6 @@ class Result:
 
         page.check_target(path, force=force)  # before the work is done
         return page.write(self.views(**words), path, force=force)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of E f(x + xi) at params."""
-        return interval(self.mean, self.std, self.optimizer.possible)
 
     def views(self, **words: Unpack[Words]) -> Report:
         """What a report shows, as plain values: for `meseta.plot`, and for plots of your own."""
@@ -308,6 +304,7 @@ def _result(optimizer: Optimizer, interrupted: bool) -> Result:
         kept=best.kept,
         sure=best.sure,
         feasible=best.feasible,
+        interval=best.interval,
         nominal=optimizer.nominal(),
         history=optimizer.history,
         trials=optimizer.trials,

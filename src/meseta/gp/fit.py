@@ -1,17 +1,18 @@
 """Fitting the surrogate of f: normalised inputs, standardised outcomes, MAP hyper-parameters."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float, Float64, Int
 from scipy.optimize import minimize
 from threadpoolctl import ThreadpoolController
 from torch import Tensor
+from torch.quasirandom import SobolEngine
 
 from meseta.boundary import unknown
 from meseta.gp.log_posterior import LOWEST, Around, LogPosterior, LogPrior, Noise, Theta
@@ -58,6 +59,12 @@ STEEP = 0.1
 # Models whose evidence is this many nats below that of the best are left out of a mixture.
 NEGLIGIBLE = 4.0
 STEP = 1e-3  # for the curvature of the log posterior, in logs of hyper-parameters
+# Draws of the hyper-parameters, of all kernels together; fewer where so many values know them well.
+# They come from a Gaussian so much wider than the curvature at the mode, and count by the log
+# posterior, none for more than some of them.
+DRAWN, DRAWN_OF_MANY = 24, 8
+WIDER, MOST_WEIGHT, LEAST_SHARE = 1.2, 4.0, 1e-2
+EDGE = 1e-9  # of the unit cube: no score is infinite
 
 
 class FitInfo(NamedTuple):
@@ -71,12 +78,21 @@ class FitInfo(NamedTuple):
     messages: tuple[str, ...]  # what was repaired
 
 
+class Weighted(NamedTuple):
+    """Surrogates of the same data, and the weight of each."""
+
+    surrogates: tuple[Surrogate, ...]
+    weights: tuple[float, ...]
+
+
 class Fit(NamedTuple):
     """Surrogates of the same data, and the weight of each; the heaviest first."""
 
     surrogates: tuple[Surrogate, ...]
     weights: tuple[float, ...]
     info: FitInfo
+    # with hyper-parameters as the data leave them open, for what is promised
+    draws: Callable[[], Weighted]
 
 
 def fit_surrogate(
@@ -177,27 +193,31 @@ def fit_surrogates(
     compared = {name: posterior(name, few) for name in _kernels(kernel, noise, X.shape[1])}
     hills = _hills(compared)
     evaluations = sum(hill.evaluations for hill in hills.values())
-    weights = _weights({name: _evidence(compared[name], hill) for name, hill in hills.items()})
-    surrogates, ends = [], []
-    for name in weights:
+    shapes = {name: _curvature(compared[name], hill) for name, hill in hills.items()}
+    weights = _weights({name: hill.value + shapes[name].volume for name, hill in hills.items()})
+    surrogates, ends, known = [], [], []
+    for name, weight in weights.items():
         fitted, end = compared[name], hills[name]
+        shape: _Curvature | None = shapes[name]
         if len(many) > len(few):
             fitted = posterior(name, many)
             end = _climb(fitted, end.theta)
             evaluations += end.evaluations
+            shape = None
         if end.value == LOWEST:
             raise ValueError(
                 "the covariance of the data has no Cholesky factor with any hyper-parameters; "
                 "give a larger noise_variance, or leave it out to have it inferred"
             )
-        mean = fitted.mean(end.theta)
-        surrogates.append(_surrogate(Z, t, units, name, end.theta, mean, variances, quality))
+        surrogate = partial(_surrogate, Z, t, units, name, variances, quality)
+        surrogates.append(surrogate(end.theta, fitted.mean(end.theta)))
         ends.append(end)
+        known.append(_Hill(fitted, end, shape, weight, surrogate))
     slope = max(end.slope for end in ends)
     if slope > STEEP:
         messages.append(f"the fit has not converged: it ended at a slope of {slope:.1g}")
     info = FitInfo(weights, ends[0].value, evaluations, len(many), slope, tuple(messages))
-    return Fit(tuple(surrogates), tuple(weights.values()), info)
+    return Fit(tuple(surrogates), tuple(weights.values()), info, partial(_drawn, tuple(known)))
 
 
 class _Reached(NamedTuple):
@@ -251,8 +271,20 @@ def _best_climb(posterior: LogPosterior, starts: list[Theta]) -> _Reached:
     return best._replace(evaluations=sum(climb.evaluations for climb in climbs))
 
 
-def _evidence(posterior: LogPosterior, hill: _Reached) -> float:
-    """log p(y) by Laplace's method: the volume of a Gaussian with the curvature of the hill.
+class _Curvature(NamedTuple):
+    """That of a hill: -d2/dtheta2 = vectors diag(along) vectors'."""
+
+    along: Theta
+    vectors: Float64[np.ndarray, "h h"]
+
+    @property
+    def volume(self) -> float:
+        """Log of the volume of a Gaussian with it, by Laplace's method."""
+        return -float(np.log(self.along / (2 * math.pi)).sum()) / 2
+
+
+def _curvature(posterior: LogPosterior, hill: _Reached) -> _Curvature:
+    """Of the top of a hill.
 
     No direction is wider than the widest prior, where the hill is flat or bent by a bound.
     """
@@ -261,9 +293,57 @@ def _evidence(posterior: LogPosterior, hill: _Reached) -> float:
     for i, shift in enumerate(STEP * np.eye(num)):
         rise = posterior(hill.theta - shift)[1] - posterior(hill.theta + shift)[1]
         curvature[i] = rise / (2 * STEP)
-    along = np.linalg.eigvalsh((curvature + curvature.T) / 2)
-    least = 1 / posterior.prior.spread.max() ** 2
-    return hill.value - float(np.log(np.maximum(along, least) / (2 * math.pi)).sum()) / 2
+    along, vectors = np.linalg.eigh((curvature + curvature.T) / 2)
+    return _Curvature(np.maximum(along, 1 / posterior.prior.spread.max() ** 2), vectors)
+
+
+class _Hill(NamedTuple):
+    """What draws of the hyper-parameters of a kernel take; no shape: it is not known yet."""
+
+    posterior: LogPosterior
+    end: _Reached
+    shape: _Curvature | None
+    weight: float
+    surrogate: Callable[[Theta, float], Surrogate]
+
+
+@one_thread()
+def _drawn(hills: tuple[_Hill, ...]) -> Weighted:
+    """Surrogates with draws of the hyper-parameters, of each kernel by its weight."""
+    many = any(hill.shape is None for hill in hills)
+    surrogates: list[Surrogate] = []
+    weights: list[float] = []
+    for hill in hills:
+        num = max(1, round((DRAWN_OF_MANY if many else DRAWN) * hill.weight))
+        thetas, shares = _draws(hill, num)
+        surrogates += [hill.surrogate(each, hill.posterior.mean(each)) for each in thetas]
+        weights += [hill.weight * share for share in shares]
+    return Weighted(tuple(surrogates), tuple(weights))
+
+
+def _draws(hill: _Hill, num: int) -> tuple[list[Theta], list[float]]:
+    """Draws around the mode, and their weights.
+
+    The same data give the same ones: they come from points that fill the cube evenly.
+    """
+    if num == 1:
+        return [hill.end.theta], [1.0]
+    posterior, end = hill.posterior, hill.end
+    along, vectors = hill.shape or _curvature(posterior, end)
+    unit = SobolEngine(len(along), scramble=True, seed=0).draw(num, dtype=torch.double)
+    scores = torch.special.ndtri(unit.clamp(EDGE, 1 - EDGE)).numpy()
+    low, high = _ends(len(along), posterior.X.shape[1])
+    thetas = np.clip(end.theta + WIDER * (scores / np.sqrt(along)) @ vectors.T, low, high)
+    logs = np.array([posterior(each)[0] for each in thetas]) + (scores**2).sum(-1) / 2
+    shares = np.exp(logs - logs.max())
+    for _ in range(num):  # what is cut makes the others count for more
+        shares = shares / shares.sum()
+        if shares.max() <= MOST_WEIGHT / num:
+            break
+        shares = np.minimum(shares, MOST_WEIGHT / num)
+    kept = [i for i, share in enumerate(shares) if share > LEAST_SHARE / num]
+    whole = float(shares[kept].sum())
+    return [thetas[i] for i in kept], [float(shares[i]) / whole for i in kept]
 
 
 def _weights(evidence: dict[str, float]) -> dict[str, float]:
@@ -301,8 +381,7 @@ def _uneven_starts(posterior: LogPosterior) -> Iterator[Theta]:
 def _climb(posterior: LogPosterior, start: Theta) -> _Reached:
     """A local maximum of the log posterior."""
     d = posterior.X.shape[1]
-    ends = [LENGTHSCALES] * d + [VARIANCES, NOISE_VARIANCES]
-    low, high = np.log(ends[: len(start)]).T
+    low, high = _ends(len(start), d)
 
     def descend(theta: Theta) -> tuple[float, Theta]:
         value, gradient = posterior(theta)
@@ -322,6 +401,13 @@ def _climb(posterior: LogPosterior, start: Theta) -> _Reached:
     return _Reached(theta, -float(result.fun), slope, int(result.nfev))
 
 
+def _ends(num: int, d: int) -> tuple[Theta, Theta]:
+    """The logs of the least and the largest hyper-parameters."""
+    ends = [LENGTHSCALES] * d + [VARIANCES, NOISE_VARIANCES]
+    low, high = np.log(ends[:num]).T
+    return low, high
+
+
 def _units(y: Float[Tensor, " n"], bounds: Float[Tensor, "2 d"], constant: float) -> Units:
     """Inputs as shares of the box, values with mean 0 and variance 1; `constant` ones by that."""
     # below this the spread of y is rounding, and y counts as constant
@@ -336,10 +422,10 @@ def _surrogate(
     y: Float[Tensor, " n"],
     units: Units,
     kernel: str,
-    theta: Theta,
-    mean: float,
     noise: Noise,
     quality: Quality,
+    theta: Theta,
+    mean: float,
 ) -> Surrogate:
     d = X.shape[1]
     learned = torch.tensor(np.exp(theta))

@@ -1,8 +1,9 @@
-"""The values of a design in use: those of the best guess of f, and those of what f may be.
+"""What a design is worth in use: its values by the best guess of f, and by what f may be.
 
 The noise scatters the values; that the model does not know f is another thing. A statistic of the
-values is taken of the mean of f, the best guess, and of each of many paths of f: by how much these
-differ is what is not known about it.
+values is taken of the mean of f, the best guess, and of each of many samples of f: by how much
+these differ is what is not known about it. The samples are exact joint draws of f at the places
+that the noise takes the design to, and of g, with draws of the hyper-parameters.
 """
 
 from collections.abc import Callable
@@ -14,13 +15,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.blocks import in_blocks
+from meseta.gp.exact_draws import draw_f, draw_g_and_f, stratified
 from meseta.gp.joint import JointPosterior
+from meseta.gp.measured import draws_for
 from meseta.gp.mixture import Mixture
-from meseta.gp.paths import SamplePaths, sample_paths
+from meseta.measures import Measure
 from meseta.noise.draws import Draws, draw
 
-PATHS, FEATURES, FEW, MANY = 128, 500, 2048, 2**14  # draws: for the paths, and for the mean of f
-
+SAMPLES, FEW, MANY = 512, 256, 2**14  # of f; draws of the noise for these, and for the mean of f
 NEXT = 16  # draws next to a limit
 
 Statistic = Callable[[Tensor, Tensor], Tensor]  # of weighted values: (..., m) and (m,) -> (...)
@@ -31,48 +33,70 @@ class Taken(NamedTuple):
     """A statistic of the values in use."""
 
     best: Float[Tensor, ""]  # by the best guess of f
-    paths: Float[Tensor, " paths"]  # by each path of f
+    samples: Float[Tensor, " s"]  # by each sample of f
 
+    @property
+    def mean(self) -> float:
+        return float(self.samples.mean())
 
-class PartInUse(NamedTuple):
-    """The values at the draws of the paths, and those of the mean at many draws."""
+    @property
+    def std(self) -> float:
+        return float(self.samples.std())
 
-    values: Float[Tensor, "paths k"]
-    mean: Float[Tensor, " k"]
-    weights: Float[Tensor, " k"]
-    of_many: Float[Tensor, " m"]
+    def between(self) -> tuple[float, float]:
+        """The 95 % interval. Infinite values have no neighbours to interpolate with."""
+        ends = torch.tensor([0.025, 0.975], dtype=torch.double)
+        how = "linear" if bool(self.samples.isfinite().all()) else "nearest"
+        low, high = self.samples.quantile(ends, interpolation=how).tolist()
+        return low, high
+
+    def as_share(self, off: float) -> tuple[float, float]:
+        """The 95 % interval of a share that the draws of the noise may have `off` wrong."""
+        low, high = self.between()
+        best = float(self.best)
+        return max(0.0, min(low, best) - off), min(1.0, max(high, best) + off)
 
 
 @dataclass(frozen=True, eq=False)
 class InUse:
     """The values of one design."""
 
-    parts: tuple[PartInUse, ...]
-    best: Float[Tensor, " m"]  # the mean of f at many draws
+    g: Float[Tensor, " s"]  # their mean, by each sample of f, exactly
+    values: Float[Tensor, "s k"]  # at a few draws of the noise
+    few: Float[Tensor, " k"]  # how much each of these counts
+    guess: Float[Tensor, " k"]  # the mean of f there
+    best: Float[Tensor, " m"]  # and at many draws
     weights: Float[Tensor, " m"]
+    best_g: Float[Tensor, ""]
 
     def mapped(self, change: Callable[[Tensor], Tensor]) -> "InUse":
         """With all values changed, such as to the units of a user."""
-        parts = [
-            PartInUse(change(p.values), change(p.mean), p.weights, change(p.of_many))
-            for p in self.parts
-        ]
-        return InUse(tuple(parts), change(self.best), self.weights)
+        g, values, guess, best, best_g = map(
+            change, (self.g, self.values, self.guess, self.best, self.best_g)
+        )
+        return InUse(g, values, self.few, guess, best, self.weights, best_g)
 
     def of(self, statistic: Statistic) -> Taken:
-        """Of the paths by few draws only what they differ from the mean of f (control variates)."""
-        paths = [
-            statistic(part.values, part.weights)
-            - statistic(part.mean, part.weights)
-            + statistic(part.of_many, self.weights)
-            for part in self.parts
-        ]
-        return Taken(statistic(self.best, self.weights), torch.cat(paths))
+        """Of the samples only what they differ from the mean of f (control variates)."""
+        known = statistic(self.best, self.weights)
+        off = known - statistic(self.guess, self.few)
+        return Taken(known, statistic(self.values, self.few) + off)
+
+    def measure(self, measure: Measure) -> Taken:
+        """A measure of the values; the mean of them, which it may be around, is known exactly."""
+        if not measure.around_mean:
+            return self.of(measure.exactly)
+
+        def rest(values: Tensor, weights: Tensor) -> Tensor:
+            return measure.exactly(values, weights) - (values * weights).sum(-1)
+
+        taken = self.of(rest)
+        return Taken(self.best_g + taken.best, self.g + taken.samples)
 
     def without(self, room: Room) -> Taken:
         """The share of the values that have no room left, from 0 to 1."""
         taken = self.of(lambda values, weights: (weights * (room(values) < 0)).sum(-1))
-        return Taken(taken.best.clamp(0, 1), taken.paths.clamp(0, 1))
+        return Taken(taken.best.clamp(0, 1), taken.samples.clamp(0, 1))
 
     def left_open(self, room: Room) -> float:
         """By how much that share may be off because of the draws, where the mean of f is known."""
@@ -87,59 +111,80 @@ class InUse:
 
 @dataclass(frozen=True, eq=False)
 class Rehearsal:
-    """Paths of f and draws of the noise, by which single designs are seen in use."""
+    """Draws of the noise, by which single designs are seen in use; the same for all designs."""
 
     mixture: Mixture
-    parts: tuple[tuple[JointPosterior, SamplePaths], ...]  # those that have paths
     few: Draws
     many: Draws
+    seed: int
+    num: int
 
     @torch.no_grad()
     def at(self, x: Float[Tensor, " d"]) -> InUse:
+        generator = torch.Generator().manual_seed(self.seed)
         few, many = self.few(x[None]), self.many(x[None])
-        z = many.z[0]
-        means = [in_blocks(part.mean_f, z, len(part.X)) for part in self.mixture.parts]
-        of_many = dict(zip(map(id, self.mixture.parts), means, strict=True))
-        seen = [
-            PartInUse(paths.f(few.z[0]), part.mean_f(few.z[0]), few.weights[0], of_many[id(part)])
-            for part, paths in self.parts
+        z, promised = few.z[0], self.mixture.promised
+        drawn = [
+            draw_g_and_f(part, x, z, num, generator) for part, num in shared(promised, self.num)
         ]
-        best = torch.stack([w * m for w, m in zip(self.mixture.weights, means, strict=True)])
-        return InUse(tuple(seen), best.sum(0), many.weights[0])
+        # in any order, so that two outcomes have nothing to do with each other
+        order = torch.randperm(self.num, generator=generator)
+        g, values = (torch.cat(each)[order] for each in zip(*drawn, strict=True))
+        best = in_blocks(self.mixture.mean_f, many.z[0], len(self.mixture.heaviest.X))
+        guess, best_g = self.mixture.mean_f(z), self.mixture.mean_g(x[None])[0]
+        return InUse(g, values, few.weights[0], guess, best, many.weights[0], best_g)
 
 
-def between(share: Taken, off: float) -> tuple[float, float]:
-    """The 95 % interval of a share that the draws may have `off` wrong."""
-    ends = torch.tensor([0.025, 0.975], dtype=torch.double)
-    low, high = share.paths.quantile(ends).tolist()
-    best = float(share.best)
-    return max(0.0, min(low, best) - off), min(1.0, max(high, best) + off)
+def shared(mixture: Mixture, num: int) -> list[tuple[JointPosterior, int]]:
+    """Parts of a mixture, and how many of so many samples each of them has."""
+    shares = zip(mixture.parts, mixture.shares(num), strict=True)
+    return [(part, share) for part, share in shares if share]
+
+
+def sampled_f(
+    mixture: Mixture, z: Float[Tensor, "m d"], num: int, generator: torch.Generator
+) -> Float[Tensor, "num m"]:
+    """Samples of f at all places together, with draws of the hyper-parameters."""
+    drawn = [draw_f(part, z, share, generator) for part, share in shared(mixture.promised, num)]
+    return torch.cat(drawn)
+
+
+@torch.no_grad()
+def mean_in_use(mixture: Mixture, x: Float[Tensor, " d"], num: int = SAMPLES) -> Taken:
+    """The mean of f(x + xi), by samples of g alone."""
+    generator = torch.Generator().manual_seed(0)
+    drawn = []
+    for part, share in shared(mixture.promised, num):
+        moments = part.moments(x[None])
+        drawn.append(moments.m_g + moments.v_g.sqrt() * stratified(share, generator))
+    return Taken(mixture.mean_g(x[None])[0], torch.cat(drawn))
 
 
 def rehearsal(
     mixture: Mixture,
-    tail: float,
+    measure: Measure | float,
     generator: torch.Generator,
-    num_paths: int = PATHS,
+    num: int = SAMPLES,
     num_few: int = FEW,
     num_many: int = MANY,
 ) -> Rehearsal:
-    """For statistics that look at this share of the values, on either side.
+    """For a measure, or for statistics that look at this share of the values, on either side.
 
     Args:
         mixture: The posterior of f, and the law of the noise.
-        tail: The smaller it is, the more of the draws are far out.
-        generator: Of the paths and the draws.
-        num_paths: Paths of f.
+        measure: The smaller the share, the more of the draws are far out.
+        generator: Of the samples and the draws.
+        num: Samples of f.
         num_few: Draws of the noise for these.
         num_many: Draws of the noise for the mean of f.
     """
     posterior = mixture.heaviest
     law, d = posterior.kernel.law, posterior.X.shape[1]
-    parts = [
-        (part, sample_paths(part, num, FEATURES, generator))
-        for part, num in zip(mixture.parts, mixture.shares(num_paths), strict=True)
-        if num
-    ]
-    few, many = (draw(law, d, num, generator, tail) for num in (num_few, num_many))
-    return Rehearsal(mixture, tuple(parts), few, many)
+
+    def draws(num: int) -> Draws:
+        if isinstance(measure, Measure):
+            return draws_for(measure, law, d, num, generator)
+        return draw(law, d, num, generator, measure)
+
+    seed = int(torch.randint(2**62, (1,), generator=generator))
+    return Rehearsal(mixture, draws(num_few), draws(num_many), seed, num)

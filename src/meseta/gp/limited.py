@@ -7,7 +7,6 @@ of f at the draws next to the quantile, and so Gaussian.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -15,16 +14,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.blocks import at_places
-from meseta.gp.in_use import InUse, Rehearsal, between, rehearsal
+from meseta.gp.in_use import Rehearsal, Taken, rehearsal
 from meseta.gp.joint import JointPosterior
-from meseta.gp.measured import POINTS, PORTIONS
+from meseta.gp.measured import POINTS
 from meseta.gp.mixture import Mixture
 from meseta.gp.tilted import Tilted, heaviest, variance_of_sum
 from meseta.measures.constraints import Margin
 from meseta.noise.draws import Draws, draw
 
 NEXT = 16  # draws next to the quantile, whose f moves it
-FEWER = 16  # paths that tell how far off the draws are
 UNRESOLVED = 0.5  # the surest that anything is of which draws cannot tell
 
 
@@ -94,59 +92,50 @@ def room_to(limits: Sequence[Limited], x: Float[Tensor, "b d"], by: float) -> Fl
 
 @dataclass(frozen=True)
 class Assessed:
-    """How an outcome keeps its limits at a design, by sample paths of f."""
+    """How an outcome keeps its limits at a design, by samples of f."""
 
-    mean: float  # of the margin
-    std: float
+    margin: Taken
     share: float  # of the noise with which the limits are kept, by the best guess of f
     interval: tuple[float, float]  # of that, 95 %
-    sure: float  # the probability that the margin is not negative
+    resolved: bool  # whether so small a share can be told by the draws of the noise
+
+    def room(self, by: float) -> float:
+        """Return the margin that is kept as surely as a Gaussian one by so many deviations."""
+        level = float(torch.special.ndtr(torch.tensor(-by, dtype=torch.double)))
+        return float(self.margin.samples.quantile(level))
+
+    @property
+    def sure(self) -> float:
+        """The probability that the margin is not negative."""
+        return sure_of([self])
+
+
+def sure_of(assessed: Sequence[Assessed]) -> float:
+    """The probability that all limits are kept as often as is asked for."""
+    if not assessed:
+        return 1.0
+    kept = torch.stack([each.margin.samples >= 0 for each in assessed]).all(0)
+    sure = (float(kept.double().sum()) + 0.5) / (len(kept) + 1)
+    return sure if all(each.resolved for each in assessed) else min(sure, UNRESOLVED)
 
 
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """Sample paths of an outcome, on which single designs are assessed."""
+    """Samples of an outcome, on which single designs are assessed."""
 
     rehearsal: Rehearsal
     margin: Margin
 
-    @torch.no_grad()
     def at(self, x: Float[Tensor, " d"]) -> Assessed:
         """How a design keeps the limits."""
         seen, margin = self.rehearsal.at(x), self.margin
-        whole, fails = seen.of(margin.exactly).paths, seen.without(margin.worst)
-        portions = self._by_portions(seen)
-        std = (whole.var() + portions.var() / len(portions)).sqrt()
-        off = seen.left_open(margin.worst)
-        low, high = between(fails, off)
-        passed = (float((whole >= 0).double().sum()) + 0.5) / (len(whole) + 1)
-        sure = float(torch.special.ndtr(whole.mean() / std.clamp_min(1e-300)))
-        if passed < len(whole) / (len(whole) + 1):  # margins may be skewed
-            sure = min(sure, passed)
-        if off > margin.share:  # so small a share cannot be told by these draws
-            sure = min(sure, UNRESOLVED)
+        fails, off = seen.without(margin.worst), seen.left_open(margin.worst)
+        low, high = fails.as_share(off)
         share = 1 - float(fails.best)
-        return Assessed(float(whole.mean()), float(std), share, (1 - high, 1 - low), sure)
-
-    def _by_portions(self, seen: InUse) -> Float[Tensor, " portions"]:
-        """The margin by portions of the draws, on average over some paths."""
-        by = partial(_portions, self.margin)
-        some = [
-            by(part.values[:: max(1, len(part.values) // FEWER)], part.weights)
-            - by(part.mean[None], part.weights)
-            + by(part.of_many[None], seen.weights)
-            for part in seen.parts
-        ]
-        return torch.cat(some, dim=-1).mean(-1)
+        return Assessed(seen.measure(margin), share, (1 - high, 1 - low), off <= margin.share)
 
 
 def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessment:
-    """Draw the paths."""
+    """Draw the noise."""
     mixture, margin = outcome
-    return Assessment(rehearsal(mixture, margin.tail, generator), margin)
-
-
-def _portions(margin: Margin, values: Tensor, weights: Tensor) -> Tensor:
-    """By portions of the values."""
-    parts = zip(values.chunk(PORTIONS, -1), weights.chunk(PORTIONS), strict=True)
-    return torch.stack([margin.exactly(v, w / w.sum().clamp_min(1e-300)) for v, w in parts])
+    return Assessment(rehearsal(mixture, margin, generator), margin)

@@ -16,12 +16,12 @@ from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.kernels import SmoothedKernel
 from meseta.measures import Measure, WorstCase
 from meseta.measures.within import Within
+from meseta.noise import NoiseLaw
 from meseta.noise.draws import Draws, draw, draw_extremes
 from meseta.space.domain import Box, Held, as_domain
 
 # Points at which the measure of the mean of f is looked at, and how many of the best go on.
 SWEEP, CLOSER_LOOK, STARTS = 256, 24, 3
-PORTIONS = 8  # of the draws, whose differences say how far off they are
 QUICK = 64  # draws for a quick look
 POINTS = 2**16  # places of f that are evaluated at a time
 
@@ -53,26 +53,6 @@ class Measured:
     def g(self, x: Float[Tensor, "b d"]) -> Float[Tensor, "paths b"]:
         """rho of all paths at the same points."""
         return torch.cat([self._rho_and_mean(part)[0] for part in self._parts(x)], dim=-1)
-
-    def exactly(
-        self, x: Float[Tensor, " d"]
-    ) -> tuple[Float[Tensor, " paths"], Float[Tensor, "portions paths"]]:
-        """rho of all paths at x without smoothing, by all draws, and by portions of them.
-
-        Of a measure around the mean without the mean.
-        """
-        places = self.draws(x[None])
-        values, weights = self._values(places.z)[:, 0], places.weights[0]
-
-        def rho(values: Tensor, weights: Tensor) -> Tensor:
-            # where none of a portion counts, all do
-            weights = torch.where(weights.any(), weights, 1.0)
-            weights = weights / weights.sum()
-            found = self.measure.exactly(values, weights)
-            return found - values @ weights if self.measure.around_mean else found
-
-        portions = zip(values.chunk(PORTIONS, -1), weights.chunk(PORTIONS), strict=True)
-        return rho(values, weights), torch.stack([rho(*portion) for portion in portions])
 
     def g_of(self, path: Int[Tensor, " b"], x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """rho of path path[i] at x[i]."""
@@ -126,6 +106,16 @@ class Measured:
         return self.measure.of(values, places.weights), (places.weights * values).sum(-1)
 
 
+def draws_for(
+    measure: Measure, law: NoiseLaw, d: int, num: int, generator: torch.Generator
+) -> Draws:
+    """Draws of the noise that the measure looks at."""
+    inner = measure.measure if isinstance(measure, Within) else measure
+    if isinstance(inner, WorstCase):
+        return draw_extremes(law, d, inner.share, num, generator)
+    return draw(law, d, num, generator, measure.tail)
+
+
 def measured(
     posterior: JointPosterior,
     measure: Measure,
@@ -136,11 +126,7 @@ def measured(
 ) -> Measured:
     """Paths of f, and draws of the noise."""
     law, d = posterior.kernel.law, posterior.X.shape[1]
-    inner = measure.measure if isinstance(measure, Within) else measure
-    if isinstance(inner, WorstCase):
-        draws = draw_extremes(law, d, inner.share, num_draws, generator)
-    else:
-        draws = draw(law, d, num_draws, generator, measure.tail)
+    draws = draws_for(measure, law, d, num_draws, generator)
     paths = sample_paths(posterior, num_paths, num_features, generator)
     return Measured(posterior, paths, draws, measure)
 
@@ -162,24 +148,6 @@ def measured_mixture(
         if num
     ]
     return parts, [num / num_paths for num in shares if num]
-
-
-@torch.no_grad()
-def moments_of_measure(
-    mixture: Mixture, parts: list[Measured], x: Float[Tensor, " d"]
-) -> tuple[float, float]:
-    """Mean and standard deviation of rho(x) over the posterior of f, without any smoothing.
-
-    What the draws of the noise leave open counts as well: the spread between parts of them.
-    """
-    each = [part.exactly(x) for part in parts]
-    rho = torch.cat([whole for whole, _ in each])
-    portions = torch.cat([some for _, some in each], dim=-1).mean(-1)
-    mean = rho.mean()
-    if parts[0].measure.around_mean:
-        rho = rho + torch.cat([part.paths.g(x[None])[:, 0] for part in parts])
-        mean = mean + mixture.mean_g(x[None])[0]
-    return float(mean), float((rho.var() + portions.var() / len(portions)).sqrt())
 
 
 def maximize_measure(

@@ -1,7 +1,9 @@
 """Mixture: several posteriors of the same f and g, weighted by the evidence for their models."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from jaxtyping import Float, Int
@@ -22,10 +24,21 @@ class Mixture:
 
     parts: tuple[JointPosterior, ...]  # the heaviest first
     weights: tuple[float, ...]  # positive, and 1 together
+    draws: "Callable[[], Mixture] | None" = None  # with hyper-parameters as they are left open
 
     @classmethod
     def single(cls, posterior: JointPosterior) -> "Mixture":
         return cls((posterior,), (1.0,))
+
+    @cached_property
+    def promised(self) -> "Mixture":
+        """With draws of the hyper-parameters where these are learned: for what is promised."""
+        return self if self.draws is None else self.draws()
+
+    @property
+    def at_modes(self) -> "Mixture":
+        """With hyper-parameters as if they were known: for what is only compared."""
+        return Mixture(self.parts, self.weights)
 
     @property
     def heaviest(self) -> JointPosterior:
@@ -81,9 +94,9 @@ class Mixture:
         return Mixture(tuple(part.with_observations(x, y) for part in self.parts), self.weights)
 
     def shares(self, num: int) -> list[int]:
-        """How many of `num` samples each part has, by its weight; the heaviest has the rest."""
-        counts = [round(num * weight) for weight in self.weights[1:]]
-        return [num - sum(counts), *counts]
+        """How many of `num` samples each part has, by its weight."""
+        ends = [round(num * end) for end in itertools.accumulate(self.weights)]
+        return [end - begin for begin, end in itertools.pairwise([0, *ends])]
 
     def _average(self, values: Sequence[Tensor]) -> Tensor:
         if len(values) == 1:

@@ -9,12 +9,11 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.boundary import shown
-from meseta.gp.limited import Assessed
+from meseta.gp.limited import Assessed, sure_of
 from meseta.measures.constraints import Constraint
 from meseta.noise.width import width_of
 from meseta.optimizer.beyond import advice, beyond
 from meseta.optimizer.cheapest import DRAWS, Answer, Search, Tolerance, cheapest
-from meseta.optimizer.constrained import sure_of
 from meseta.optimizer.goals import Goal, goals_of, read_confidence
 from meseta.optimizer.learned import with_laws
 from meseta.optimizer.record import SURE, Kept, percent

@@ -1,6 +1,7 @@
 """Optimizer: ask for designs, tell their values, recommend the robust optimum."""
 
 import math
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
@@ -12,8 +13,8 @@ from torch import Tensor
 
 from meseta.acquisition import methods
 from meseta.boundary import EVERY, SEEDS, read_count, read_list, shown, unknown
-from meseta.gp.joint import JointMoments
-from meseta.gp.limited import Assessment, LimitedOutcome, assessment
+from meseta.gp.in_use import Taken
+from meseta.gp.limited import Assessment, LimitedOutcome, assessment, sure_of
 from meseta.gp.mixture import Mixture
 from meseta.gp.observed import Acting, acting
 from meseta.gp.robust import RobustPosterior
@@ -62,12 +63,12 @@ from meseta.optimizer.recommend import (
     measured_optimum,
     nominal_optimum,
     robust_optimum,
-    value_of_measure,
+    value_in_use,
 )
 from meseta.optimizer.record import (
     SURE,
     Counted,
-    Kept,
+    Estimate,
     Known,
     Origin,
     Recommendation,
@@ -163,7 +164,7 @@ class Optimizer:
         self._fitted: Fitted | None = None  # until the next value is told
         self._by_width: list[list[tuple[Fitted, float]]] | None = None  # the same for some widths
         self._others: dict[str, Fitted] = {}  # the same for other outcomes
-        self._assessed: dict[str, Assessment] = {}
+        self._assessed: dict[bool, dict[str, Assessment]] = {False: {}, True: {}}
         self._optimum: tuple[Fitted, Float[Tensor, " d"]] | None = None  # of that fit
 
     def __repr__(self) -> str:
@@ -560,7 +561,8 @@ class Optimizer:
 
     def _forget(self) -> None:
         """The models of what was told before."""
-        self._fitted, self._others, self._assessed, self._by_width = None, {}, {}, None
+        self._fitted, self._others, self._by_width = None, {}, None
+        self._assessed = {False: {}, True: {}}
 
     def with_trials(self, trials: object, *, seed: int | None = None) -> "Optimizer":
         """An optimizer with the same settings that goes on from these trials, not from its own.
@@ -583,13 +585,21 @@ class Optimizer:
         other.info = None
         other._rows, other._block = Rows(self.space), None
         if seed is not None:
-            other._assessed, other._optimum = {}, None  # which are drawn by the seed
+            other._assessed, other._optimum = (
+                {False: {}, True: {}},
+                None,
+            )  # which are drawn by the seed
             other.seed = read_count("seed", seed, least=0, most=SEEDS)
         return other
 
-    def recommend(self) -> Recommendation:
-        """The robust optimum that the values told so far speak for."""
-        best = self._valued(self._robust_optimum())
+    def recommend(self, *, quick: bool = False) -> Recommendation:
+        """Return the robust optimum that the values told so far speak for.
+
+        Args:
+            quick: Take the hyper-parameters of the model as known, as on the way of a run. What is
+                promised is then surer than it should be.
+        """
+        best = self._valued(self._robust_optimum(), quick)
         self._record = self._record.with_best(best)
         return replace(best, params=dict(best.params))
 
@@ -810,8 +820,8 @@ class Optimizer:
         for name, (limit, _) in zip(self._assessments(), self._assessed_limits(), strict=True):
             model = self.model_of(name)
             assert model is not None
-            other = LimitedOutcome(model.mixture_under(law), limit.margin)
-            known.append((other, assessment(other, torch.Generator().manual_seed(self.seed))))
+            other = LimitedOutcome(model.mixture_under(law).at_modes, limit.margin)
+            known.append((other, assessment(other, self._stream(name))))
         return self._found_optimum(self.fitted.mixture_under(law), known)
 
     def _assessed_limits(self) -> list[tuple[LimitedOutcome, Assessment]]:
@@ -948,92 +958,96 @@ class Optimizer:
         apart = self.space.apart(rows, row)
         return apart.masked_fill(~self.environments.settable, 0.0).amax(-1)
 
-    def _valued(self, x: Float[Tensor, " d"]) -> Recommendation:
-        """The design at a row of the unit cube, with what the model expects of it."""
-        columns = self.space.columns(x)
-        moments = self.fitted.posterior.joint(columns[None])
+    def _valued(self, x: Float[Tensor, " d"], quick: bool = False) -> Recommendation:
+        """Return the design at a row of the unit cube, with what the model expects of it."""
+        assessed = {name: each.at(x) for name, each in self._assessments(quick).items()}
+        kept = {
+            name: kept_at(constraint, assessed.get(name), self.counted(name))
+            for name, constraint in self.outcomes.constraints
+        }
+        known = all(name in assessed for name in kept)
+        mixture = self.fitted.mixture.at_modes if quick else self.fitted.mixture
+        moments = mixture.promised.moments(x[None])
         further = beyond(self.law, x, self._points(self._record.complete), self.space)
+        value = self._value_in_use(mixture, x)
+        offset, scale = self.user_units
+        nominal = offset + scale * float(moments.m_f), abs(scale) * math.sqrt(float(moments.v_f))
         return Recommendation(
             self.environments.from_row(x),
-            *self._value_in_use(x, moments),
-            *self._possible(float(moments.m_f), float(moments.v_f)),
+            value.mean,
+            value.std,
+            *as_possible(*nominal, self.settings.possible),
             self._test(x),
             further.share,
             self.possible,
-            self._kept(x),
+            kept,
             further.outside,
+            value.interval,
+            sure_of(list(assessed.values())) if known else 0.0,
         )
-
-    def _kept(self, x: Float[Tensor, " d"]) -> dict[str, Kept]:
-        """How a row of the unit cube keeps the constraints."""
-        known = self._assessments()
-        return {
-            name: kept_at(constraint, known.get(name), x, self.counted(name))
-            for name, constraint in self.outcomes.constraints
-        }
 
     def counted(self, name: str) -> Counted:
         """The values of an outcome, and the evaluations that gave anything."""
         return Counted(len(self._values_of(name)), len(self._record.informative))
 
-    def _assessments(self) -> dict[str, Assessment]:
+    def _assessments(self, quick: bool = False) -> dict[str, Assessment]:
         """What tells how designs keep the limits that count."""
+        known = self._assessed[quick]
         for name, limit in self._limits().items():
-            if name not in self._assessed:
-                generator = torch.Generator().manual_seed(self.seed)
-                self._assessed[name] = assessment(limit, generator)
-        return self._assessed
+            if name not in known:
+                mixture = limit.mixture.at_modes if quick else limit.mixture
+                known[name] = assessment(limit._replace(mixture=mixture), self._stream(name))
+        return known
 
-    def _value_in_use(self, x: Float[Tensor, " d"], moments: JointMoments) -> tuple[float, float]:
-        """Mean and standard deviation of the measure at a row of the unit cube."""
+    def _stream(self, name: str) -> torch.Generator:
+        """Random numbers of one outcome, which have nothing to do with those of another."""
+        return torch.Generator().manual_seed((self.seed + zlib.crc32(name.encode())) % 2**63)
+
+    def _value_in_use(self, mixture: Mixture, x: Float[Tensor, " d"]) -> Estimate:
+        """Return what the measure is at a row of the unit cube."""
         measure = self.measure_in_model()
-        if measure is None:
-            columns = self.space.columns(x)[None]
 
-            def mean_in_use(fitted: Fitted) -> tuple[float, float]:
-                g = fitted.posterior.joint(columns)
-                return float(g.m_g), float(g.v_g)
+        def value(fitted: Fitted) -> Taken:
+            return value_in_use(fitted.mixture.at_modes, measure, x, seed=self.seed)
 
-            variance = float(moments.v_g)
-            return self._possible(
-                float(moments.m_g), variance + self._of_widths(mean_in_use, variance)
-            )
+        taken = value_in_use(mixture, measure, x, seed=self.seed)
+        if self.learned:
+            before = value(self.fitted)
+            added = self._of_widths(value, before.std**2)
+            wider = math.sqrt(1 + added / max(before.std**2, 1e-300))
+            middle = taken.samples.mean()
+            taken = taken._replace(samples=middle + wider * (taken.samples - middle))
+        return self._in_user_terms(taken)
 
-        def in_use(fitted: Fitted) -> tuple[float, float]:
-            value, spread = value_of_measure(fitted.mixture, measure, x, seed=self.seed)
-            return value, spread**2
+    def measured(self, mixture: Mixture, x: Float[Tensor, " d"]) -> Estimate:
+        """Return what the measure is at a row of the unit cube, in the user's terms."""
+        return self._in_user_terms(
+            value_in_use(mixture, self.measure_in_model(), x, seed=self.seed)
+        )
 
-        rho, variance = in_use(self.fitted)
-        return self._in_user_terms(rho, math.sqrt(variance + self._of_widths(in_use, variance)))
-
-    def measured(self, mixture: Mixture, x: Float[Tensor, " d"]) -> tuple[float, float]:
-        """Mean and standard deviation of the measure at a row of the unit cube, by a mixture.
-
-        In the user's terms, for a measure other than the mean.
-        """
-        measure = self.measure_in_model()
-        assert measure is not None
-        return self._in_user_terms(*value_of_measure(mixture, measure, x, seed=self.seed))
-
-    def _in_user_terms(self, rho: float, std: float) -> tuple[float, float]:
-        """Mean and standard deviation of the measure, from those in units of the model."""
+    def _in_user_terms(self, taken: Taken) -> Estimate:
+        """Return a measure, from what it is in units of the model."""
         offset, scale = self.user_units
-        mean, spread = self.measure.raw(rho, offset, scale), self.measure.raw_std(std, scale)
+        low, high = taken.between()
+        low, high = sorted(self.measure.raw(end, offset, scale) for end in (low, high))
+        mean = self.measure.raw(taken.mean, offset, scale)
+        spread = self.measure.raw_std(taken.std, scale)
         if self.measure.within_values:
-            return self._possible(self._flip(mean), spread**2)
-        low, high = self.possible
-        return min(max(mean, low), high), spread
+            mean, spread = as_possible(mean, spread, self.settings.possible)
+        least, most = self.possible
+        ends = min(max(low, least), most), min(max(high, least), most)
+        return Estimate(min(max(mean, least), most), spread, ends)
 
-    def _of_widths(self, value: Callable[[Fitted], tuple[float, float]], variance: float) -> float:
+    def _of_widths(self, value: Callable[[Fitted], Taken], variance: float) -> float:
         """What widths that are not known exactly add to the variance of a value.
 
         Var v = E_w Var[v | w] + Var_w E[v | w] for each of them; they are independent.
         """
         added = 0.0
         for nodes in self._fitted_by_width():
-            values = [(share, *value(fitted)) for fitted, share in nodes]
-            middle = sum(share * mean for share, mean, _ in values)
-            whole = sum(share * (own + (mean - middle) ** 2) for share, mean, own in values)
+            values = [(share, value(fitted)) for fitted, share in nodes]
+            middle = sum(share * each.mean for share, each in values)
+            whole = sum(share * (each.std**2 + (each.mean - middle) ** 2) for share, each in values)
             added += max(0.0, whole - variance)
         return added
 
@@ -1047,10 +1061,6 @@ class Optimizer:
                 models = [replace(self.fitted, law=self._placed(noise)) for noise in noises]
                 self._by_width.append(list(zip(models, weights, strict=True)))
         return self._by_width
-
-    def _possible(self, mean: float, variance: float) -> tuple[float, float]:
-        """Mean in the user's sign, not beyond what f can have, and standard deviation."""
-        return as_possible(self._flip(mean), math.sqrt(variance), self.settings.possible)
 
     def _flip(self, value: float) -> float:
         """From the user's sign to that of a maximisation, and back."""

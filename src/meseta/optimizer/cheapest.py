@@ -14,11 +14,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.limited import Assessed
+from meseta.gp.limited import Assessed, sure_of
 from meseta.gp.within_limits import Found, climb_within, maximize_within
 from meseta.noise import NoiseLaw
 from meseta.noise.widened import widened
-from meseta.optimizer.constrained import sure_of
 from meseta.optimizer.goals import Goal, deviations, margins
 from meseta.space.domain import Domain, Held
 from meseta.space.price import Grades, Price
@@ -255,10 +254,10 @@ def _solved(
         return Answer(x, factors, float(problem.cost(found.x[None])), (), found.kept)
 
     def assessed(row: Tensor) -> tuple[Answer, Tensor]:
-        """What sample paths say of a row, and the margins by them."""
+        """What samples say of a row, and the margins by them."""
         x, factors = problem.answer(domain.snap(row.clone()))
         each = search.assessed(x, tolerances, factors)
-        exact = torch.tensor([[a.mean - by * a.std] for a in each], dtype=torch.double)
+        exact = torch.tensor([[a.room(by)] for a in each], dtype=torch.double)
         by_guess = all(
             a.share >= goal.constraint.probability
             for a, goal in zip(each, search.goals, strict=True)

@@ -10,8 +10,9 @@ from scipy.special import bdtr, betaincinv
 from torch import Tensor
 
 from meseta.boundary import SEEDS, read_count, read_list, shown
+from meseta.gp.exact_draws import draw_f
+from meseta.gp.in_use import sampled_f, shared
 from meseta.gp.mixture import Mixture
-from meseta.gp.paths import sample_paths
 from meseta.noise.perturbed import perturbed
 from meseta.optimizer.fitted import Fitted
 from meseta.optimizer.outcomes import Told
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Verdict = Literal["held", "worse", "better"]
 SIMULATED = 2000  # sets of runs that the model expects
-FEATURES, PATHS = 500, 200
+POOL = 256  # places that the noise takes runs to
 TAIL = 0.025  # on each side
 LEAST = 2  # runs that say anything
 
@@ -172,36 +173,21 @@ def _simulated(
     if places.z is None:
         values = _around(mixture, places.x, len(runs), generator)
     else:
-        values = _at(mixture, places.z[list(runs)], generator)
+        values = sampled_f(mixture, places.z[list(runs)], SIMULATED, generator)
     eps = torch.randn(values.shape, generator=generator, dtype=torch.double)
     return values + s2.sqrt() * eps
-
-
-@torch.no_grad()
-def _at(
-    mixture: Mixture, z: Float[Tensor, "n d"], generator: torch.Generator
-) -> Float[Tensor, "s n"]:
-    drawn = []
-    for part, num in zip(mixture.parts, mixture.shares(SIMULATED), strict=True):
-        values, vectors = torch.linalg.eigh(part.covariance_f(z, z))
-        root = vectors * values.clamp_min(0).sqrt()
-        normal = torch.randn(num, len(z), generator=generator, dtype=torch.double)
-        drawn.append(part.mean_f(z) + normal @ root.T)
-    return torch.cat(drawn)
 
 
 @torch.no_grad()
 def _around(
     mixture: Mixture, x: Float[Tensor, " d"], n: int, generator: torch.Generator
 ) -> Float[Tensor, "s n"]:
+    """At places that the noise takes runs to; each sample of f has POOL of them to choose from."""
     law, drawn = mixture.heaviest.kernel.law, []
-    for part, num in zip(mixture.parts, mixture.shares(PATHS), strict=True):
-        if not num:
-            continue
-        paths = sample_paths(part, num, FEATURES, generator)
-        for _ in range(SIMULATED // PATHS):
-            z = perturbed(law, x.expand(num * n, -1), generator).view(num, n, -1)
-            drawn.append(paths.f_of(torch.arange(num), z))
+    for part, num in shared(mixture.promised, SIMULATED):
+        z = perturbed(law, x.expand(max(POOL, n), -1), generator)
+        some = torch.rand(num, len(z), generator=generator).argsort(-1)[:, :n]
+        drawn.append(draw_f(part, z, num, generator).gather(-1, some))
     return torch.cat(drawn)
 
 

@@ -8,7 +8,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.incumbent import maximize_mean
-from meseta.gp.limited import Assessed, Assessment, Limited, LimitedOutcome, limited, room_to
+from meseta.gp.limited import (
+    Assessed,
+    Assessment,
+    Limited,
+    LimitedOutcome,
+    limited,
+    room_to,
+    sure_of,
+)
 from meseta.gp.mixture import Mean, Mixture
 from meseta.gp.within_limits import climb_within, maximize_within
 from meseta.measures import Measure
@@ -73,7 +81,7 @@ def constrained_optimum(
         each = [assessment.at(x) for assessment in assessments]
         if sure_of(each) >= SURE:
             known.append((found.value, x))
-        exact = torch.tensor([[a.mean - by * a.std] for a in each], dtype=torch.double)
+        exact = torch.tensor([[a.room(by)] for a in each], dtype=torch.double)
         if number == ROUNDS - 1 or (known and float(exact.min()) < CLOSE):
             break
         with torch.no_grad():
@@ -140,19 +148,11 @@ def tells(values: Sequence[float]) -> bool:
     return len(values) >= (FEWEST if len(set(values)) > 1 else FEWEST_EQUAL)
 
 
-def kept_at(
-    constraint: Constraint, assessment: Assessment | None, x: Float[Tensor, " d"], values: Counted
-) -> Kept:
+def kept_at(constraint: Constraint, found: Assessed | None, values: Counted) -> Kept:
     """How a design keeps a constraint; by a few values of the outcome nothing is known."""
-    if assessment is None:
+    if found is None:
         return Kept(constraint, None, (0.0, 1.0), 0.0, values)
-    found = assessment.at(x)
     return Kept(constraint, found.share, found.interval, found.sure, values)
-
-
-def sure_of(assessed: Sequence[Assessed]) -> float:
-    """The probability that all limits are kept as often as is asked for."""
-    return math.prod(each.sure for each in assessed)
 
 
 def _moments_of_f(mixture: Mixture, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from meseta.gp.fit import Fit, FitInfo
+from meseta.gp.fit import Fit, FitInfo, Weighted
 from meseta.gp.joint import JointPosterior
 from meseta.gp.mixture import Mixture
 from meseta.gp.robust import RobustPosterior, joint_posterior
@@ -46,8 +46,20 @@ class Fitted:
     def mixture_under(self, law: NoiseLaw) -> Mixture:
         """The posterior for another noise, in the units of the columns."""
         inside, box = in_cube(law, self.space), self.space.experiments.bounds
-        parts = tuple(joint_posterior(each, inside, box) for each in self.fit.surrogates)
-        return Mixture(parts, self.fit.weights)
+
+        def given(surrogates: tuple[Surrogate, ...]) -> tuple[JointPosterior, ...]:
+            return tuple(joint_posterior(each, inside, box) for each in surrogates)
+
+        return Mixture(
+            given(self.fit.surrogates),
+            self.fit.weights,
+            lambda: Mixture(given(self.drawn.surrogates), self.drawn.weights),
+        )
+
+    @cached_property
+    def drawn(self) -> Weighted:
+        """The models with draws of the hyper-parameters."""
+        return self.fit.draws()
 
     @cached_property
     def posterior(self) -> RobustPosterior:

@@ -158,7 +158,8 @@ class _Loop:
         parts = self._budget if optimizer.recommends_quickly else RECOMMENDED
         due = parts * ended // self._budget > parts * (ended - len(told)) // self._budget
         if due and optimizer.has_values:
-            self._bar.set_postfix_str(f"best {optimizer.recommend().mean:.5g}", refresh=False)
+            best = optimizer.recommend(quick=True)
+            self._bar.set_postfix_str(f"best {best.mean:.5g}", refresh=False)
         self._bar.update(len(told))
         if self._callback is not None:
             for number in told:

@@ -7,8 +7,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.limited import sure_of
 from meseta.optimizer.cheapest import Search, Tolerance, wide_as_may_be
-from meseta.optimizer.constrained import sure_of
 from meseta.optimizer.goals import deviations, margins
 from meseta.space.formula import read_formula
 from meseta.space.price import REACH, WIDTH, Price

@@ -5,16 +5,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.acquisition import methods
+from meseta.gp.in_use import Taken, mean_in_use, rehearsal
 from meseta.gp.incumbent import maximize_mean
-from meseta.gp.measured import maximize_measure, measured_mixture, moments_of_measure
+from meseta.gp.measured import maximize_measure, measured_mixture
 from meseta.gp.mixture import Mean, Mixture
 from meseta.measures import Measure
 from meseta.space.domain import Domain, Held
 
-# Paths of f, their features, and draws of the noise, where a measure is maximised, and where its
-# value is wanted.
+# Paths of f, their features, and draws of the noise, where a measure is maximised.
 CLIMBED = 32, 500, 512
-VALUED = 128, 500, 4096
 
 
 def robust_optimum(
@@ -69,13 +68,14 @@ def mean_of_measure(mixture: Mixture, measure: Measure, *, seed: int = 0) -> Mea
     return mean
 
 
-def value_of_measure(
-    mixture: Mixture, measure: Measure, x: Float[Tensor, " d"], *, seed: int = 0
-) -> tuple[float, float]:
-    """Mean and standard deviation of the measure at a design, in the units of the posterior."""
+def value_in_use(
+    mixture: Mixture, measure: Measure | None, x: Float[Tensor, " d"], *, seed: int = 0
+) -> Taken:
+    """The measure at a design, in the units of the posterior; None: the mean."""
+    if measure is None:
+        return mean_in_use(mixture, x)
     generator = torch.Generator().manual_seed(seed)
-    parts, _ = measured_mixture(mixture, measure, *VALUED, generator)
-    return moments_of_measure(mixture, parts, x)
+    return rehearsal(mixture, measure, generator).at(x).measure(measure)
 
 
 def nominal_optimum(

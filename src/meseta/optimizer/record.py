@@ -163,6 +163,14 @@ def as_possible(mean: float, std: float, possible: tuple[float, float]) -> tuple
     return moved, math.hypot(std, moved - mean)
 
 
+class Estimate(NamedTuple):
+    """What a design is worth in use, and how sure that is."""
+
+    mean: float
+    std: float
+    interval: tuple[float, float]  # 95 %
+
+
 @dataclass(frozen=True)
 class Recommendation:
     """A design with what the model expects of it, in the sign of the user."""
@@ -177,16 +185,8 @@ class Recommendation:
     possible: tuple[float, float] = EVERY  # both means lie within, and so do intervals
     kept: Mapping[str, Kept] = field(default_factory=dict)  # how it keeps constraints, by name
     outside: float = 0.0  # the part of `beyond` that falls where no experiment is allowed
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of g(x)."""
-        return interval(self.mean, self.std, self.possible)
-
-    @property
-    def sure(self) -> float:
-        """The probability that all constraints are kept as often as was asked for."""
-        return math.prod(each.sure for each in self.kept.values())
+    interval: tuple[float, float] = EVERY  # the 95 % interval of what it is worth once perturbed
+    sure: float = 1.0  # the probability that all constraints are kept as often as was asked for
 
     @property
     def feasible(self) -> bool:

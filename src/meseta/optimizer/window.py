@@ -10,10 +10,9 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 from torch import Tensor
 
-from meseta.gp.limited import Assessed, LimitedOutcome, assessment
+from meseta.gp.limited import Assessed, LimitedOutcome, assessment, sure_of
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.allocation import experiment, in_a_line, kept_by
-from meseta.optimizer.constrained import sure_of
 from meseta.optimizer.empty_box import Box, largest_box
 from meseta.optimizer.goals import Goal, deviations, goals_of, margins, read_confidence
 from meseta.optimizer.record import SURE, Kept, percent
@@ -228,7 +227,7 @@ class _Look:
 
     def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...]) -> bool:
         """Moves margins to what paths say of a place, if the center then meets the goals still."""
-        exact = torch.tensor([[each.mean - self.by * each.std] for each in of]).double()
+        exact = torch.tensor([[each.room(self.by)] for each in of]).double()
         with torch.no_grad():
             off = exact - self.room(u[None])[: len(exact)]
             known, self.moved = self.moved, self.moved + off.clamp_max(0.0)
@@ -238,7 +237,7 @@ class _Look:
         return True
 
     def assessed(self, x: Float[Tensor, " d"]) -> tuple[Assessed, ...]:
-        """By sample paths."""
+        """By samples of f."""
         return tuple(paths.at(x) for paths in self.paths)
 
     def first_missed(

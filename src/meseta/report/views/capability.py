@@ -4,10 +4,10 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from meseta.gp.in_use import Taken
 from meseta.measures.capability import Indices, indices
 from meseta.measures.constraints import Constraint
 from meseta.measures.weighted import std
@@ -83,20 +83,17 @@ def capability_of(
     seen = subject.in_use(x)
     fails = outside(subject, goal, x)
     guess = indices(seen.best, seen.weights, goal, target)
-    of_paths = [indices(p.values, p.weights, goal, target) for p in seen.parts]
+    of_samples = indices(seen.values, seen.few, goal, target)
     both = math.isfinite(goal.high - goal.low)
     below = 0.0 if math.isinf(goal.low) else 1.0
     if both and float(guess.outside) > 0:
         below = float(guess.below / guess.outside)
 
     def ratio(which: Callable[[Indices], Tensor]) -> SampledEstimate:
-        """Ratios are compared as they are: what differs from path to path is the path itself."""
-        best = float(which(guess))
-        each = [which(part) for part in of_paths]
-        ends = torch.tensor([0.025, 0.975], dtype=torch.double)
-        # an infinite index has no neighbours to interpolate with
-        low, high = torch.cat(each).quantile(ends, interpolation="nearest").tolist()
-        return SampledEstimate(best, min(low, best), max(high, best))
+        """Ratios are compared as they are: what differs between samples are the samples."""
+        best = which(guess)
+        low, high = Taken(best, which(of_samples)).between()
+        return SampledEstimate(float(best), min(low, float(best)), max(high, float(best)))
 
     spread, mean = sampled(seen.of(std)), robust_value(found)
     return Capability(

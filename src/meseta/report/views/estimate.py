@@ -10,21 +10,22 @@ __all__ = ["BAND", "Estimate", "SampledEstimate", "nominal_value", "robust_value
 
 @dataclass(frozen=True)
 class Estimate:
-    """Mean and standard deviation of a Gaussian."""
+    """Mean and standard deviation, of a Gaussian where no interval is known."""
 
     mean: float
     std: float
     possible: tuple[float, float] = EVERY  # no interval goes beyond
+    ends: tuple[float, float] | None = None  # of the 95 % interval
 
     @property
     def low(self) -> float:
         """The lower end of the 95 % interval."""
-        return interval(self.mean, self.std, self.possible)[0]
+        return (self.ends or interval(self.mean, self.std, self.possible))[0]
 
     @property
     def high(self) -> float:
         """The upper end of the 95 % interval."""
-        return interval(self.mean, self.std, self.possible)[1]
+        return (self.ends or interval(self.mean, self.std, self.possible))[1]
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class SampledEstimate:
 
 def robust_value(best: Recommendation) -> Estimate:
     """The robust value g of a recommended design."""
-    return Estimate(best.mean, best.std, best.possible)
+    return Estimate(best.mean, best.std, best.possible, best.interval)
 
 
 def nominal_value(best: Recommendation) -> Estimate:

@@ -14,7 +14,7 @@ from meseta.optimizer.beyond import in_words
 from meseta.optimizer.comparison import verdict
 from meseta.optimizer.suggest import SuggestInfo
 from meseta.report.views.deviations import measured_deviations
-from meseta.report.views.outcomes import DRAWS
+from meseta.report.views.shares import FEW
 from meseta.report.views.subject import Subject
 from meseta.space.parameter import Categorical
 
@@ -214,7 +214,7 @@ def _constraints(subject: Subject) -> Iterator[Finding]:
 
 def _possible(subject: Subject) -> Iterator[Finding]:
     low, high = subject.optimizer.settings.possible
-    values = subject.f_paths(subject.perturbed(subject.x_robust, DRAWS, stream=2))
+    values = subject.f_samples(subject.perturbed(subject.x_robust, FEW, stream=2))
     share = float(((values < low) | (values > high)).double().mean())
     if share >= 0.001:
         yield Finding(

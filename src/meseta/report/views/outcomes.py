@@ -84,7 +84,7 @@ def central(pooled: float, of_each: Float[Tensor, " paths"]) -> SampledEstimate:
 
 def sampled(taken: Taken) -> SampledEstimate:
     """A statistic by the best guess, with its interval."""
-    return central(float(taken.best), taken.paths)
+    return central(float(taken.best), taken.samples)
 
 
 def quantile(level: float) -> Callable[[Tensor, Tensor], Tensor]:
@@ -116,7 +116,7 @@ def _edges(both: list[InUse]) -> Float[Tensor, " edges"]:
     ends = []
     for level in ((1 - SHOWN) / 2, (1 + SHOWN) / 2):
         taken = [each.of(quantile(level)) for each in both]
-        ends.append([float(v) for t in taken for v in (t.best, t.paths.median())])
+        ends.append([float(v) for t in taken for v in (t.best, t.samples.median())])
     low, high = min(ends[0]), max(ends[1])
     if not high - low > 1e-9 * max(abs(low), abs(high)):  # nothing is perturbed, and f is known
         low, high = low - 0.5 * max(abs(low), 1.0), high + 0.5 * max(abs(high), 1.0)
@@ -128,9 +128,10 @@ def _histogram(
 ) -> tuple[tuple[float, ...], tuple[tuple[float, ...], tuple[float, ...]]]:
     """The share of the values in each bin, and the ends of its 95 % interval."""
     best = _counted(seen.best[None], seen.weights, edges)[0]
-    paths = torch.cat([_counted(part.values, part.weights, edges) for part in seen.parts])
+    off = best - _counted(seen.guess[None], seen.few, edges)[0]  # what the few draws miss
+    each = (_counted(seen.values, seen.few, edges) + off).clamp(0, 1)
     ends = torch.tensor([0.025, 0.975], dtype=torch.double)
-    low, high = paths.quantile(ends, dim=0)
+    low, high = each.quantile(ends, dim=0)
     band = torch.minimum(low, best), torch.maximum(high, best)
     return tuple(best.tolist()), (tuple(band[0].tolist()), tuple(band[1].tolist()))
 

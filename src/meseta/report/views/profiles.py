@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from meseta.gp.in_use import between, rehearsal
+from meseta.gp.in_use import rehearsal
 from meseta.measures.capability import BEYOND
 from meseta.measures.constraints import Constraint
 from meseta.report.views.axis import Axis, axis, places
@@ -10,7 +10,7 @@ from meseta.report.views.subject import Subject
 
 PLACES, FEW_PLACES = 21, 11  # along a parameter; few of them for many values
 MANY = 600  # values times parameters from which on there are few places
-PATHS, FEW_DRAWS, DRAWS = 64, 512, 1024
+SAMPLES, FEW_DRAWS, DRAWS = 128, 256, 1024
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Profile:
 
 def profiles(subject: Subject, goal: Constraint, share: float) -> tuple[Profile, ...]:
     """One for each parameter of the design; `share` is that of the robust optimum."""
-    mixture, generator = subject.optimizer.fitted.mixture, subject.generator(5)
-    by = rehearsal(mixture, min(max(share, BEYOND), 0.5), generator, PATHS, FEW_DRAWS, DRAWS)
+    mixture, generator = subject.optimizer.fitted.mixture.at_modes, subject.generator(5)
+    by = rehearsal(mixture, min(max(share, BEYOND), 0.5), generator, SAMPLES, FEW_DRAWS, DRAWS)
     room = goal.margin().worst
     work = len(subject.design) * len(mixture.heaviest.X)
     made = []
@@ -35,7 +35,7 @@ def profiles(subject: Subject, goal: Constraint, share: float) -> tuple[Profile,
         rows = subject.rows([{**subject.robust.params, name: value} for value in values])
         seen = [subject.in_use(x[None], by) for x in rows]
         fails = [each.without(room) for each in seen]
-        ends = [between(f, each.left_open(room)) for f, each in zip(fails, seen, strict=True)]
+        ends = [f.as_share(each.left_open(room)) for f, each in zip(fails, seen, strict=True)]
         made.append(
             Profile(
                 axis(subject, name, values),

@@ -3,7 +3,7 @@
 The scatter is what the noise does. What the model does not know of f is the interval.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import torch
@@ -12,10 +12,11 @@ from torch import Tensor
 
 from meseta.noise import Joint
 from meseta.report.views.estimate import SampledEstimate
-from meseta.report.views.outcomes import DRAWS, central
+from meseta.report.views.outcomes import central
 from meseta.report.views.subject import Subject
 
 MANY = 2**14  # draws of the noise for the mean of f, which is quick
+FEW = 200  # for samples of f
 CERTAIN = 1e-24  # of the square of the spread of all values: a variance below is rounding
 
 
@@ -32,19 +33,18 @@ def shares(subject: Subject, names: Sequence[str]) -> dict[str, Shares]:
     Parameters whose noise has a cause in common have one share together.
     """
     groups = causes(subject, names)
-    many, few = (_both(subject, num, stream) for num, stream in ((MANY, 4), (DRAWS, 3)))
-    of_mean, of_paths = subject.f_best_guess, subject.f_values
-    known = of_mean(many[0])[None], of_mean(many[1])[None]
-    sampled = of_paths(few[0]), of_paths(few[1])
-    by_few = of_mean(few[0])[None], of_mean(few[1])[None]
+    columns = {
+        group: [i for name in group for i in _columns(subject, name)]
+        for group in dict.fromkeys(groups.values())
+    }
+    of_mean = [_at(subject.f_best_guess, subject, MANY, 4, columns)]
+    of_mean.append(_at(subject.f_best_guess, subject, FEW, 3, columns))
+    of_samples = _at(subject.f_values, subject, FEW, 3, columns)
     found: dict[str, Shares] = {}
-    for group in dict.fromkeys(groups.values()):
-        columns = [i for name in group for i in _columns(subject, name)]
-        mean = _indices(*known, of_mean(_mixed(*many, columns))[None])
-        mixed = _mixed(*few, columns)
-        each = _indices(*sampled, of_paths(mixed))
-        # of the mean of f all draws tell, and the few how paths differ from it (control variate)
-        off = _indices(*by_few, of_mean(mixed)[None])
+    for number, group in enumerate(columns, start=2):
+        mean, off = (_indices(*(each[i][None] for i in (0, 1, number))) for each in of_mean)
+        each = _indices(*(of_samples[i] for i in (0, 1, number)))
+        # of the mean of f all draws tell, and the few how samples differ from it (control variate)
         share = Shares(
             *(
                 central(float(m), (m + e - o).clamp(0.0, 1.0))
@@ -53,6 +53,19 @@ def shares(subject: Subject, names: Sequence[str]) -> dict[str, Shares]:
         )
         found |= dict.fromkeys(group, share)
     return found
+
+
+def _at(
+    f: Callable[[Tensor], Tensor],
+    subject: Subject,
+    num: int,
+    stream: int,
+    columns: Mapping[tuple[str, ...], list[int]],
+) -> list[Tensor]:
+    """Values at two independent sets of draws of x* + xi, and at mixtures of these, together."""
+    first, second = subject.perturbed(subject.x_robust, 2 * num, stream).chunk(2)
+    mixed = [_mixed(first, second, some) for some in columns.values()]
+    return list(f(torch.cat([first, second, *mixed])).split(num, dim=-1))
 
 
 def causes(subject: Subject, names: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -68,12 +81,6 @@ def causes(subject: Subject, names: Sequence[str]) -> dict[str, tuple[str, ...]]
         joined = own.union(*(part for part in parts if part & own))
         found[name] = tuple(n for n in names if joined & set(_columns(subject, n)))
     return found
-
-
-def _both(subject: Subject, num: int, stream: int) -> tuple[Tensor, Tensor]:
-    """Two independent sets of draws of x* + xi."""
-    first, second = subject.perturbed(subject.x_robust, 2 * num, stream).chunk(2)
-    return first, second
 
 
 def _mixed(first: Tensor, second: Tensor, columns: list[int]) -> Tensor:

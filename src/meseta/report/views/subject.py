@@ -9,11 +9,10 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.in_use import InUse, Rehearsal, rehearsal
+from meseta.gp.in_use import InUse, Rehearsal, mean_in_use, rehearsal, sampled_f
 from meseta.gp.joint import JointMoments
 from meseta.gp.limited import Assessed
 from meseta.gp.mixture import Mixture
-from meseta.gp.paths import SamplePaths, sample_paths
 from meseta.gp.robust import raw_moments
 from meseta.gp.surrogate import Units
 from meseta.measures import Mean
@@ -28,7 +27,7 @@ from meseta.report.views.estimate import Estimate
 from meseta.space.parameter import Parameter, Value
 from meseta.space.space import Design
 
-PATHS, FEATURES = 100, 2048  # sample paths of f, and the features of each
+SAMPLES = 128  # of f, where shares of the scatter are looked at
 CHUNK = 1024  # rows at a time: covariances of all of them at once would not fit the cache
 
 
@@ -95,10 +94,10 @@ class Subject:
     def _by_mean(self, best: Recommendation) -> Recommendation:
         if isinstance(self.optimizer.measure, Mean):
             return best
-        moments = self.moments(self.rows([best.params]))
-        possible = self.optimizer.settings.possible
-        mean, std = as_possible(float(moments.m_g), float(moments.v_g.sqrt()), possible)
-        return replace(best, mean=mean, std=std, possible=possible)
+        x, possible = self.rows([best.params]), self.optimizer.settings.possible
+        found = self.estimate_g(self.optimizer.fitted.mixture, x)
+        ends = found.low, found.high
+        return replace(best, mean=found.mean, std=found.std, possible=possible, interval=ends)
 
     @cached_property
     def x_robust(self) -> Float[Tensor, "1 d"]:
@@ -114,16 +113,6 @@ class Subject:
         other = self.optimizer.with_trials(self.optimizer.trials)
         params = other.ask()
         return params, other.info or SuggestInfo()
-
-    @cached_property
-    def paths(self) -> list[SamplePaths]:
-        """Functions that f may be, over the unit cube; of each part of the mixture its share."""
-        mixture, generator = self.optimizer.fitted.mixture, self.generator(1)
-        return [
-            sample_paths(part, num, FEATURES, generator)
-            for part, num in zip(mixture.parts, mixture.shares(PATHS), strict=True)
-            if num
-        ]
 
     @cached_property
     def rehearsal(self) -> Rehearsal:
@@ -199,23 +188,27 @@ class Subject:
 
     def estimate_g(self, mixture: Mixture, x: Float[Tensor, "1 d"]) -> Estimate:
         """The estimate of g(x) by a posterior over the unit cube, in the user's units and sign."""
-        moments = raw_moments(mixture.moments(x), self.units)
+        offset, scale = self.optimizer.user_units
         possible = self.optimizer.settings.possible
-        mean, std = self.sign * float(moments.m_g), float(moments.v_g.sqrt())
-        return Estimate(*as_possible(mean, std, possible), possible)
+        taken = mean_in_use(mixture, x[0])
+        low, high = sorted(offset + scale * end for end in taken.between())
+        ends = max(low, possible[0]), min(high, possible[1])
+        mean, std = as_possible(offset + scale * taken.mean, abs(scale) * taken.std, possible)
+        return Estimate(mean, std, possible, ends)
 
     def design_at(self, x: Float[Tensor, "1 d"]) -> Design:
         """The design at a row of the unit cube, in the optimizer's terms."""
         return self.optimizer.environments.from_row(x[0])
 
-    def f_paths(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
+    def f_samples(self, x: Float[Tensor, "m d"], num: int = SAMPLES) -> Float[Tensor, "num m"]:
         """Joint samples of f at rows of the unit cube, in the user's units and sign."""
-        values = [torch.cat([paths.f(chunk) for paths in self.paths]) for chunk in x.split(CHUNK)]
-        return self.sign * self.units.y_to_raw(torch.cat(values, dim=-1))
+        offset, scale = self.optimizer.user_units
+        values = sampled_f(self.optimizer.fitted.mixture, x, num, self.generator(1))
+        return offset + scale * values
 
-    def f_values(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "paths m"]:
+    def f_values(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "num m"]:
         """The same, with what is impossible moved to the nearest possible value."""
-        return self.f_paths(x).clamp(*self.optimizer.settings.possible)
+        return self.f_samples(x).clamp(*self.optimizer.settings.possible)
 
     def f_best_guess(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         """The mean of f at rows of the unit cube, in the user's units and sign, if possible."""

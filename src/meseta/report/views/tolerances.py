@@ -11,17 +11,17 @@ from meseta.gp.mixture import Mixture
 from meseta.noise import Joint, NoiseLaw
 from meseta.noise.moments import moments_at
 from meseta.noise.widened import widened
-from meseta.optimizer.record import SURE, Recommendation, as_possible
-from meseta.report.views.estimate import Estimate, SampledEstimate, robust_value
+from meseta.optimizer.record import SURE, Recommendation
+from meseta.report.views.estimate import Estimate, SampledEstimate
 from meseta.report.views.goal import OfGoal, of_goal
 from meseta.report.views.noise_in_words import law_in_words, part_in_words
-from meseta.report.views.outcomes import DRAWS
 from meseta.report.views.shares import Shares, shares
 from meseta.report.views.subject import Subject
 from meseta.report.views.wording import Terms
 from meseta.space.parameter import Categorical
 from meseta.space.space import Design
 
+DRAWS = 256  # of the noise, with which two designs are compared
 FACTORS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 FEW_FACTORS = (0.0, 0.5, 1.0, 1.5, 2.0)  # for many parameters or values, or another measure
 MANY_PARAMETERS, MANY = 6, 1000  # FEW_FACTORS above: parameters; parameters times values
@@ -86,12 +86,13 @@ class _Today(NamedTuple):
 
     best: Recommendation
     x: Float[Tensor, "1 d"]  # its row in the unit cube
-    paths: Float[Tensor, " paths"]  # the measure of f(x* + xi), or its mean, for each path of f
+    value: Estimate  # as the other noises are valued, with hyper-parameters as if known
 
 
 def _today(subject: Subject) -> _Today:
     best, x = subject.by_measure[0], subject.x_robust
-    return _Today(best, x, _by_paths(subject, x, subject.law))
+    value = _value(subject, subject.optimizer.fitted.mixture.at_modes, x)
+    return _Today(best, x, value)
 
 
 def _moves(subject: Subject, name: str, z: Float[Tensor, "m d"]) -> bool:
@@ -130,13 +131,13 @@ def _tolerance(
     parameter, outer = subject.parameter(name), subject.name(name)
     column = subject.optimizer.space.columns_of(name).start
     laws = [widened(subject.law, column, factor) for factor in factors]
-    mixtures = [subject.optimizer.fitted.mixture_under(law) for law in laws]
+    mixtures = [subject.optimizer.fitted.mixture_under(law).at_modes for law in laws]
     rows = [
         today.x if factor == 1.0 else subject.optimizer.optimum_under(law)[None]
         for factor, law in zip(factors, laws, strict=True)
     ]
     best = [
-        robust_value(today.best) if factor == 1.0 else _value(subject, each, x)
+        today.value if factor == 1.0 else _value(subject, each, x)
         for factor, each, x in zip(factors, mixtures, rows, strict=True)
     ]
     choice = isinstance(parameter, Categorical)
@@ -178,9 +179,8 @@ def _value(subject: Subject, mixture: Mixture, x: Float[Tensor, "1 d"]) -> Estim
     """What a design is worth in use: its measure, or its mean."""
     if subject.optimizer.measure_in_model() is None:
         return subject.estimate_g(mixture, x)
-    possible = subject.by_measure[0].possible
-    mean, std = subject.optimizer.measured(mixture, x[0])
-    return Estimate(*as_possible(mean, std, possible), possible)
+    found = subject.optimizer.measured(mixture, x[0])
+    return Estimate(found.mean, found.std, subject.by_measure[0].possible, found.interval)
 
 
 def _gain(
@@ -188,18 +188,18 @@ def _gain(
 ) -> Estimate:
     """How much better the optimum under the other noise is than the optimum of today.
 
-    The standard deviation is that over paths of f, with the same samples of the noise.
+    The standard deviation is that over samples of f, with the same draws of the noise.
     """
-    spread = float((_by_paths(subject, x, law) - today.paths).std())
-    return Estimate(subject.sign * (best.mean - today.best.mean), spread)
+    now = subject.perturbed(today.x, DRAWS, stream=3, law=subject.law)
+    then = subject.perturbed(x, DRAWS, stream=3, law=law)
+    values = subject.f_samples(torch.cat([then, now]))
+    by_then, by_now = (_measured(subject, each) for each in values.chunk(2, dim=-1))
+    gain = subject.sign * (best.mean - today.value.mean)
+    return Estimate(gain, float((by_then - by_now).std()))
 
 
-def _by_paths(subject: Subject, x: Float[Tensor, "1 d"], law: NoiseLaw) -> Float[Tensor, " paths"]:
-    """The measure of f(x + xi), or its mean, over samples of the noise, for each path of f.
-
-    Of a measure only differences count: its offset is left out.
-    """
-    values = subject.f_paths(subject.perturbed(x, DRAWS, stream=3, law=law))
+def _measured(subject: Subject, values: Float[Tensor, "s m"]) -> Float[Tensor, " s"]:
+    """The measure of values that count alike, without its offset: differences of it count."""
     optimizer = subject.optimizer
     measure = optimizer.measure_in_model()
     if measure is None:
