@@ -35,7 +35,7 @@ AUTO = ("se", "matern52", "matern32")  # what "auto" weighs against each other
 LENGTHSCALE, LENGTHSCALE_SPREAD = 0.2, 0.7  # in one dimension
 PAPER_SPREAD = 0.07
 VARIANCE, VARIANCE_SPREAD = 1.0, 1.0
-NOISE_VARIANCE, NOISE_SPREAD = 1e-5, 3.0
+NOISE_VARIANCE, NOISE_SPREAD = 1e-2, 4.0
 # The least and the largest of each. A simulator repeats itself to many digits, a laboratory does
 # not; the upper ends are far from where the priors leave a fit.
 LENGTHSCALES, VARIANCES, NOISE_VARIANCES = (5e-3, 1e3), (1e-4, 1e4), (1e-8, 1e2)

@@ -20,13 +20,13 @@ from meseta.gp.joint import JointPosterior
 from meseta.gp.measured import draws_for
 from meseta.gp.mixture import Mixture
 from meseta.measures import Measure
+from meseta.measures.measure import Room
 from meseta.noise.draws import Draws, draw
 
 SAMPLES, FEW, MANY = 512, 256, 2**14  # of f; draws of the noise for these, and for the mean of f
 NEXT = 16  # draws next to a limit
 
 Statistic = Callable[[Tensor, Tensor], Tensor]  # of weighted values: (..., m) and (m,) -> (...)
-Room = Callable[[Tensor], Tensor]  # from each value to a limit, negative beyond it
 
 
 class Taken(NamedTuple):
@@ -34,6 +34,7 @@ class Taken(NamedTuple):
 
     best: Float[Tensor, ""]  # by the best guess of f
     samples: Float[Tensor, " s"]  # by each sample of f
+    off: float = 0.0  # what the draws of the noise leave open, where the mean of f is known
 
     @property
     def mean(self) -> float:
@@ -44,17 +45,17 @@ class Taken(NamedTuple):
         return float(self.samples.std())
 
     def between(self) -> tuple[float, float]:
-        """The 95 % interval. Infinite values have no neighbours to interpolate with."""
+        """Return the 95 % interval. Infinite values have no neighbours to interpolate with."""
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
         how = "linear" if bool(self.samples.isfinite().all()) else "nearest"
         low, high = self.samples.quantile(ends, interpolation=how).tolist()
+        if self.off:  # of a share, by the rule of three
+            low, high = (
+                min(low, float(self.best)) - self.off,
+                max(high, float(self.best)) + self.off,
+            )
+            return max(0.0, low), min(1.0, high)
         return low, high
-
-    def as_share(self, off: float) -> tuple[float, float]:
-        """The 95 % interval of a share that the draws of the noise may have `off` wrong."""
-        low, high = self.between()
-        best = float(self.best)
-        return max(0.0, min(low, best) - off), min(1.0, max(high, best) + off)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +85,9 @@ class InUse:
 
     def measure(self, measure: Measure) -> Taken:
         """A measure of the values; the mean of them, which it may be around, is known exactly."""
+        if measure.room is not None:
+            fails = self.without(measure.room)
+            return Taken(1 - fails.best, 1 - fails.samples, fails.off)
         if not measure.around_mean:
             return self.of(measure.exactly)
 
@@ -94,19 +98,15 @@ class InUse:
         return Taken(self.best_g + taken.best, self.g + taken.samples)
 
     def without(self, room: Room) -> Taken:
-        """The share of the values that have no room left, from 0 to 1."""
+        """Return the share of the values that have no room left, from 0 to 1."""
         taken = self.of(lambda values, weights: (weights * (room(values) < 0)).sum(-1))
-        return Taken(taken.best.clamp(0, 1), taken.samples.clamp(0, 1))
-
-    def left_open(self, room: Room) -> float:
-        """By how much that share may be off because of the draws, where the mean of f is known."""
         by, weights = room(self.best), self.weights
         fails = (by < 0).double()
         off = 2 * float((weights * (fails - weights @ fails)).norm())
-        if fails.sum() >= 3:
-            return off
-        nearest = by.sort().indices[:NEXT]
-        return off + 3 * float(weights[nearest].mean())  # the rule of three
+        if fails.sum() < 3:
+            nearest = by.sort().indices[:NEXT]
+            off += 3 * float(weights[nearest].mean())
+        return Taken(taken.best.clamp(0, 1), taken.samples.clamp(0, 1), off)
 
 
 @dataclass(frozen=True, eq=False)

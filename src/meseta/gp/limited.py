@@ -129,10 +129,10 @@ class Assessment:
     def at(self, x: Float[Tensor, " d"]) -> Assessed:
         """How a design keeps the limits."""
         seen, margin = self.rehearsal.at(x), self.margin
-        fails, off = seen.without(margin.worst), seen.left_open(margin.worst)
-        low, high = fails.as_share(off)
+        fails = seen.without(margin.worst)
+        low, high = fails.between()
         share = 1 - float(fails.best)
-        return Assessed(seen.measure(margin), share, (1 - high, 1 - low), off <= margin.share)
+        return Assessed(seen.measure(margin), share, (1 - high, 1 - low), fails.off <= margin.share)
 
 
 def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessment:

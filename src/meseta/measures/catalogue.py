@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from meseta.boundary import read_number
-from meseta.measures.measure import Measure, Rho, Values, Weights
+from meseta.measures.measure import Measure, Rho, Room, Values, Weights
 from meseta.measures.weighted import percentiles
 
 if TYPE_CHECKING:
@@ -254,6 +254,10 @@ class Yield(Measure):
         width = (STEP_WIDTH * spread * num ** (-SHRINKS)).clamp_min(1e-9)
         inside = torch.special.ndtr((self.high - values) / width)
         return (weights * (inside - torch.special.ndtr((self.low - values) / width))).sum(-1)
+
+    @property
+    def room(self) -> Room:
+        return lambda values: torch.minimum(values - self.low, self.high - values)
 
     def exactly(self, values: Values, weights: Weights) -> Rho:
         return (weights * ((values >= self.low) & (values <= self.high))).sum(-1)

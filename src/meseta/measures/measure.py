@@ -6,6 +6,7 @@ that are minimised, so that the bad tail is always the lower one.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,6 +16,7 @@ from torch import Tensor
 Values = Float[Tensor, "*batch m"]
 Weights = Float[Tensor, "... m"]  # of the values; they may lack leading dimensions
 Rho = Float[Tensor, "*batch"]
+Room = Callable[[Tensor], Tensor]  # from each value to a limit, negative beyond it
 
 
 @dataclass(frozen=True)
@@ -60,6 +62,11 @@ class Measure(ABC):
     def nominal(self, mean: Rho, variance: Rho) -> Rho:
         """What is to be high where nothing is perturbed, and f(x) has this mean and variance."""
         return mean
+
+    @property
+    def room(self) -> Room | None:
+        """How far a value is from not counting, negative if it does not; None: it is no share."""
+        return None
 
     @abstractmethod
     def of(self, values: Values, weights: Weights) -> Rho:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from meseta.measures.measure import Measure, Rho, Values, Weights
+from meseta.measures.measure import Measure, Rho, Room, Values, Weights
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ class Within(Measure):
 
     def exactly(self, values: Values, weights: Weights) -> Rho:
         return self.measure.exactly(values.clamp(self.low, self.high), weights)
+
+    @property
+    def room(self) -> Room | None:
+        return self.measure.room  # a value that is moved does not pass the limit of a share
 
     def nominal(self, mean: Rho, variance: Rho) -> Rho:
         return self.measure.nominal(mean.clamp(self.low, self.high), variance)

@@ -35,7 +35,7 @@ def profiles(subject: Subject, goal: Constraint, share: float) -> tuple[Profile,
         rows = subject.rows([{**subject.robust.params, name: value} for value in values])
         seen = [subject.in_use(x[None], by) for x in rows]
         fails = [each.without(room) for each in seen]
-        ends = [f.as_share(each.left_open(room)) for f, each in zip(fails, seen, strict=True)]
+        ends = [each.between() for each in fails]
         made.append(
             Profile(
                 axis(subject, name, values),
