@@ -29,12 +29,19 @@ NEXT = 16  # draws next to a limit
 Statistic = Callable[[Tensor, Tensor], Tensor]  # of weighted values: (..., m) and (m,) -> (...)
 
 
+class Counted(NamedTuple):
+    """What the draws of the noise leave open of a share of the values."""
+
+    off: float  # by how much it may be wrong where f is known
+    samples: Float[Tensor, " s"]  # by the few draws alone
+
+
 class Taken(NamedTuple):
     """A statistic of the values in use."""
 
     best: Float[Tensor, ""]  # by the best guess of f
     samples: Float[Tensor, " s"]  # by each sample of f
-    off: float = 0.0  # what the draws of the noise leave open, where the mean of f is known
+    share: "Counted | None" = None  # where it is a share of the values
 
     @property
     def mean(self) -> float:
@@ -49,13 +56,11 @@ class Taken(NamedTuple):
         ends = torch.tensor([0.025, 0.975], dtype=torch.double)
         how = "linear" if bool(self.samples.isfinite().all()) else "nearest"
         low, high = self.samples.quantile(ends, interpolation=how).tolist()
-        if self.off:  # of a share, by the rule of three
-            low, high = (
-                min(low, float(self.best)) - self.off,
-                max(high, float(self.best)) + self.off,
-            )
-            return max(0.0, low), min(1.0, high)
-        return low, high
+        if self.share is None:
+            return low, high
+        # a sample that keeps, or breaks, a limit at all of its draws may do so everywhere
+        off, (least, most) = self.share.off, self.share.samples.quantile(ends).tolist()
+        return max(0.0, min(low, least) - off), min(1.0, max(high, most) + off)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +92,9 @@ class InUse:
         """A measure of the values; the mean of them, which it may be around, is known exactly."""
         if measure.room is not None:
             fails = self.without(measure.room)
-            return Taken(1 - fails.best, 1 - fails.samples, fails.off)
+            assert fails.share is not None
+            kept = Counted(fails.share.off, 1 - fails.share.samples)
+            return Taken(1 - fails.best, 1 - fails.samples, kept)
         if not measure.around_mean:
             return self.of(measure.exactly)
 
@@ -99,14 +106,19 @@ class InUse:
 
     def without(self, room: Room) -> Taken:
         """Return the share of the values that have no room left, from 0 to 1."""
-        taken = self.of(lambda values, weights: (weights * (room(values) < 0)).sum(-1))
+
+        def broken(values: Tensor, weights: Tensor) -> Tensor:
+            return (weights * (room(values) < 0)).sum(-1)
+
+        taken = self.of(broken)
         by, weights = room(self.best), self.weights
         fails = (by < 0).double()
         off = 2 * float((weights * (fails - weights @ fails)).norm())
         if fails.sum() < 3:
             nearest = by.sort().indices[:NEXT]
             off += 3 * float(weights[nearest].mean())
-        return Taken(taken.best.clamp(0, 1), taken.samples.clamp(0, 1), off)
+        counted = Counted(off, broken(self.values, self.few))
+        return Taken(taken.best, taken.samples.clamp(0, 1), counted)
 
 
 @dataclass(frozen=True, eq=False)

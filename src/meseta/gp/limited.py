@@ -131,8 +131,11 @@ class Assessment:
         seen, margin = self.rehearsal.at(x), self.margin
         fails = seen.without(margin.worst)
         low, high = fails.between()
+        assert fails.share is not None
         share = 1 - float(fails.best)
-        return Assessed(seen.measure(margin), share, (1 - high, 1 - low), fails.off <= margin.share)
+        return Assessed(
+            seen.measure(margin), share, (1 - high, 1 - low), fails.share.off <= margin.share
+        )
 
 
 def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessment:
