@@ -73,7 +73,7 @@ def test_assessed_shares_against_monte_carlo(probability):
     found = assessment(outcome, torch.Generator().manual_seed(0)).at(x)
     assert 1 - found.share == pytest.approx(1 - probability, rel=0.05)
     assert found.interval[0] - 1e-9 <= found.share <= found.interval[1] + 1e-9
-    assert found.mean == pytest.approx(0.0, abs=3 * found.std + 1e-3)
+    assert found.margin.mean == pytest.approx(0.0, abs=3 * found.margin.std + 1e-3)
 
 
 @pytest.mark.parametrize("probability", [0.9, 0.99])

@@ -46,7 +46,7 @@ class Method(NamedTuple):
     unseen: bool = False  # whether it knows what an experiment tells that the noise acted on
 
 
-def _mean_of_g(posterior: JointPosterior, options: Any) -> MeanOf:
+def mean_of_g(posterior: JointPosterior, options: Any) -> MeanOf:
     return posterior.mean_g
 
 
@@ -59,25 +59,25 @@ def _unscented_mean(posterior: JointPosterior, options: UnscentedOptions) -> Mea
 
 
 METHODS = {
-    "nes-ep": Method("NES-EP", NESOptions, prepare_nes, _mean_of_g),
-    "nes-rs": Method("NES-RS", RejectionOptions, prepare_rejection, _mean_of_g),
+    "nes-ep": Method("NES-EP", NESOptions, prepare_nes, mean_of_g),
+    "nes-rs": Method("NES-RS", RejectionOptions, prepare_rejection, mean_of_g),
     "rkg": Method(
         "Robust KG",
         KGOptions,
         prepare_knowledge_gradient,
-        _mean_of_g,
+        mean_of_g,
         beyond=True,
         measures=True,
         constrained=prepare_constrained,
         unseen=True,
     ),
-    "uu-ei": Method("BO-UU EI", EIOptions, prepare_ei, _mean_of_g),
-    "uu-ucb": Method("BO-UU UCB", UCBOptions, prepare_ucb, _mean_of_g),
-    "uu-mes": Method("BO-UU MES", NESOptions, prepare_mes, _mean_of_g),
+    "uu-ei": Method("BO-UU EI", EIOptions, prepare_ei, mean_of_g),
+    "uu-ucb": Method("BO-UU UCB", UCBOptions, prepare_ucb, mean_of_g),
+    "uu-mes": Method("BO-UU MES", NESOptions, prepare_mes, mean_of_g),
     "unscented-ei": Method("Unsc. BO", UnscentedOptions, prepare_unscented_ei, _unscented_mean),
     "ei": Method("Standard BO EI", EIOptions, prepare_ei_of_f, _mean_of_f),
     "sobol": Method(
-        "Sobol", SobolOptions, None, _mean_of_g, beyond=True, measures=True, unseen=True
+        "Sobol", SobolOptions, None, mean_of_g, beyond=True, measures=True, unseen=True
     ),
 }
 

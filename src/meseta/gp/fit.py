@@ -44,7 +44,7 @@ LENGTHSCALES, VARIANCES, NOISE_VARIANCES = (5e-3, 1e3), (1e-4, 1e4), (1e-8, 1e2)
 LEAST_GIVEN = 1e-10
 # Starts: shares of the usual lengthscales, and a noise variance. A smooth trend with much noise is
 # often another hill of the posterior than short lengthscales without.
-STARTS = ((0.3, 1e-6), (2.0, 1e-2))
+STARTS = ((0.3, 1e-6), (2.0, 1e-1))
 # And one dimension short, all others long, for each dimension: the best NUM_UNEVEN are starts, too.
 SHORT, LONG, UNEVEN_NOISE_VARIANCES, NUM_UNEVEN = 0.2, 2.0, (1e-5, 1e-2), 2
 LONGER = 0.5  # log of how much longer lengthscales of Matern kernels are, for the same values
@@ -210,7 +210,7 @@ def fit_surrogates(
                 "give a larger noise_variance, or leave it out to have it inferred"
             )
         surrogate = partial(_surrogate, Z, t, units, name, variances, quality)
-        surrogates.append(surrogate(end.theta, fitted.mean(end.theta)))
+        surrogates.append(surrogate(end.theta, fitted.mean(end.theta)[0]))
         ends.append(end)
         known.append(_Hill(fitted, end, shape, weight, surrogate))
     slope = max(end.slope for end in ends)
@@ -315,23 +315,24 @@ def _drawn(hills: tuple[_Hill, ...]) -> Weighted:
     weights: list[float] = []
     for hill in hills:
         num = max(1, round((DRAWN_OF_MANY if many else DRAWN) * hill.weight))
-        thetas, shares = _draws(hill, num)
-        surrogates += [hill.surrogate(each, hill.posterior.mean(each)) for each in thetas]
+        drawn, shares = _draws(hill, num)
+        surrogates += [hill.surrogate(theta, mean) for theta, mean in drawn]
         weights += [hill.weight * share for share in shares]
     return Weighted(tuple(surrogates), tuple(weights))
 
 
-def _draws(hill: _Hill, num: int) -> tuple[list[Theta], list[float]]:
-    """Draws around the mode, and their weights.
+def _draws(hill: _Hill, num: int) -> tuple[list[tuple[Theta, float]], list[float]]:
+    """Draws around the mode, each with a draw of the mean of f, and their weights.
 
     The same data give the same ones: they come from points that fill the cube evenly.
     """
-    if num == 1:
-        return [hill.end.theta], [1.0]
     posterior, end = hill.posterior, hill.end
+    if num == 1:
+        return [(end.theta, posterior.mean(end.theta)[0])], [1.0]
     along, vectors = hill.shape or _curvature(posterior, end)
-    unit = SobolEngine(len(along), scramble=True, seed=0).draw(num, dtype=torch.double)
+    unit = SobolEngine(len(along) + 1, scramble=True, seed=0).draw(num, dtype=torch.double)
     scores = torch.special.ndtri(unit.clamp(EDGE, 1 - EDGE)).numpy()
+    scores, of_mean = scores[:, 1:], scores[:, 0]
     low, high = _ends(len(along), posterior.X.shape[1])
     thetas = np.clip(end.theta + WIDER * (scores / np.sqrt(along)) @ vectors.T, low, high)
     logs = np.array([posterior(each)[0] for each in thetas]) + (scores**2).sum(-1) / 2
@@ -341,9 +342,12 @@ def _draws(hill: _Hill, num: int) -> tuple[list[Theta], list[float]]:
         if shares.max() <= MOST_WEIGHT / num:
             break
         shares = np.minimum(shares, MOST_WEIGHT / num)
-    kept = [i for i, share in enumerate(shares) if share > LEAST_SHARE / num]
-    whole = float(shares[kept].sum())
-    return [thetas[i] for i in kept], [float(shares[i]) / whole for i in kept]
+    kept = np.flatnonzero(shares > LEAST_SHARE / num)
+    drawn = []
+    for i in kept:
+        mean, std = posterior.mean(thetas[i])
+        drawn.append((thetas[i], mean + std * of_mean[i]))
+    return drawn, (shares[kept] / shares[kept].sum()).tolist()
 
 
 def _weights(evidence: dict[str, float]) -> dict[str, float]:

@@ -124,11 +124,14 @@ class LogPosterior:
             gradient[d + 1] += math.exp(theta[d + 1]) * float(self.noise.share @ weights) / 2
         return value, gradient
 
-    def mean(self, theta: Theta) -> float:
-        """The mean of f that goes with theta."""
+    def mean(self, theta: Theta) -> tuple[float, float]:
+        """Return the mean of f that goes with theta, and its standard deviation."""
         variance, noise, k, _ = self._covariance(theta)
         L = self._factor(k, variance + noise)
-        return float(self.y.mean()) if L is None else self._solved(L)[0]
+        if L is None:
+            return float(self.y.mean()), 0.0
+        of_one = lapack.dpotrs(L, self._sides, lower=1)[0][:, 0]
+        return self._solved(L)[0], float(of_one.sum()) ** -0.5
 
     def _covariance(
         self, theta: Theta

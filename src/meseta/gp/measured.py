@@ -156,14 +156,19 @@ def maximize_measure(
     bounds: Box,
     generator: torch.Generator,
     held: Held | None = None,
+    less: Mean | None = None,
 ) -> Incumbent:
-    """Where the mean of rho is highest: a sweep with the mean of f, with paths, then ascent."""
+    """Where the mean of rho is highest: a sweep with the mean of f, with paths, then ascent.
+
+    `less` is what is taken from it at designs.
+    """
     domain = as_domain(bounds)
 
     def average(of: Callable[[Measured, Tensor], Tensor], x: Tensor) -> Tensor:
         x = x if held is None else held.put(x)
         each = [w * of(part, x) for w, part in zip(weights, parts, strict=True)]
-        return torch.stack(each).sum(0)
+        value = torch.stack(each).sum(0)
+        return value if less is None else value - less(x)
 
     mean: Mean = partial(average, Measured.mean)
     first = parts[0]

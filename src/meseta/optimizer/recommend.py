@@ -1,5 +1,7 @@
 """The robust optimum that the data speak for, and the nominal one beside it."""
 
+import os
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -14,6 +16,10 @@ from meseta.space.domain import Domain, Held
 
 # Paths of f, their features, and draws of the noise, where a measure is maximised.
 CLIMBED = 32, 500, 512
+# Of two designs the one with the better bet is recommended: so many standard deviations below its
+# mean. docs/design.md says what was compared.
+CERTAIN = 1e-12  # of the variance of values: less than that is no doubt
+CAUTION = float(os.environ.get("CAUTION", 1.0))
 
 
 def robust_optimum(
@@ -27,18 +33,33 @@ def robust_optimum(
 ) -> Float[Tensor, " d"]:
     """Where the method believes the robust optimum to be, in the units of the posterior.
 
-    For most it is the argmax of the posterior mean of g over the designs; for "ei", which knows of
-    no input noise, of f; for "unscented-ei" of the mean of f over sigma points. `held` columns are
-    no part of the design: there f(x) is looked at.
+    For most it is the argmax of the posterior mean of g over the designs, less what is not known
+    of it (CAUTION); for "ei", which knows of no input noise, of the mean of f; for "unscented-ei"
+    of that over sigma points. `held` columns are no part of the design: there f(x) is looked at.
     """
     return _optimum(mixture, domain, belief_of(mixture, method, options), seed, held)
 
 
 def belief_of(mixture: Mixture, method: str, options: object) -> Mean:
-    """The mean whose maximum a method recommends."""
+    """Return what a method recommends the maximum of."""
     settings = methods.checked_options(method, options)
     believed = methods.get(method).belief
-    return mixture.mean(lambda part: believed(part, settings))
+    mean = mixture.mean(lambda part: believed(part, settings))
+    if believed is not methods.mean_of_g:
+        return mean
+    less = caution(mixture)
+    return lambda x: mean(x) - less(x)
+
+
+def caution(mixture: Mixture, measure: Measure | None = None) -> Mean:
+    """Return by how much less a design is worth, as a bet, than its mean; None: that of g."""
+
+    def less(x: Tensor) -> Tensor:
+        if measure is not None and not measure.within_values:  # a share, or squares
+            return x.new_zeros(len(x))
+        return CAUTION * (mixture.moments(x).v_g + CERTAIN).sqrt()
+
+    return less
 
 
 def measured_optimum(
@@ -52,20 +73,23 @@ def measured_optimum(
     """Where the mean of a measure of f(x + xi) is highest, in the units of the posterior."""
     generator = torch.Generator().manual_seed(seed)
     parts, weights = measured_mixture(mixture, measure, *CLIMBED, generator)
-    best = maximize_measure(parts, weights, domain, generator, held)
+    best = maximize_measure(parts, weights, domain, generator, held, caution(mixture, measure))
     x = domain.snap(best.x)
     return x if held is None else held.put(x)
 
 
 def mean_of_measure(mixture: Mixture, measure: Measure, *, seed: int = 0) -> Mean:
-    """The mean of a measure of f(x + xi), as a function of designs."""
+    """Return what a measure of f(x + xi) is worth as a bet, as a function of designs."""
     generator = torch.Generator().manual_seed(seed)
     parts, weights = measured_mixture(mixture, measure, *CLIMBED, generator)
 
-    def mean(x: Tensor) -> Tensor:
-        return torch.stack([w * p.mean(x) for w, p in zip(weights, parts, strict=True)]).sum(0)
+    less = caution(mixture, measure)
 
-    return mean
+    def value(x: Tensor) -> Tensor:
+        each = [w * p.mean(x) for w, p in zip(weights, parts, strict=True)]
+        return torch.stack(each).sum(0) - less(x)
+
+    return value
 
 
 def value_in_use(
