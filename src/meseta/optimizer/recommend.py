@@ -1,7 +1,5 @@
 """The robust optimum that the data speak for, and the nominal one beside it."""
 
-import os
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -19,7 +17,7 @@ CLIMBED = 32, 500, 512
 # Of two designs the one with the better bet is recommended: so many standard deviations below its
 # mean. docs/design.md says what was compared.
 CERTAIN = 1e-12  # of the variance of values: less than that is no doubt
-CAUTION = float(os.environ.get("CAUTION", 1.0))
+CAUTION = 1.0
 
 
 def robust_optimum(
