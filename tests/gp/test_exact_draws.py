@@ -1,4 +1,4 @@
-"""Exact joint draws of f and g: against covariances computed otherwise, for every kernel and seed."""
+"""Exact joint draws of f and g: against covariances computed otherwise, by every seed."""
 
 import math
 
