@@ -11,6 +11,7 @@ import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,7 +139,7 @@ def integrated(fails: Callable[[float], float], *kinks: float) -> float:
     places = sorted({-FAR, *kinks, FAR, *np.linspace(-FAR, FAR, 37).tolist()})
     parts = [
         quad(lambda t: norm.pdf(t) * fails(t), low, high, epsabs=0, epsrel=1e-10)[0]
-        for low, high in zip(places[:-1], places[1:], strict=True)
+        for low, high in pairwise(places)
     ]
     return math.fsum(parts)
 

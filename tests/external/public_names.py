@@ -1,16 +1,22 @@
 """What the cases ask of the library, by the names that it has for it: the only place to rename."""
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
+
 import meseta
+from meseta.measures.capability import Indices, indices
 from meseta.report.views.capability import Capability, capability_of
 from meseta.report.views.estimate import SampledEstimate as Share
+from meseta.report.views.stack_up import StackUp, stack_up
 from meseta.report.views.subject import Subject
 from meseta.report.views.wording import Terms
 
-__all__ = ["Capability", "Design", "Share", "Study", "told"]
+__all__ = ["Capability", "Design", "Share", "StackUp", "Study", "indices_of", "moments_of", "told"]
 Design = Mapping[str, float]
 
 
@@ -21,14 +27,16 @@ class Study:
     optimizer: meseta.Optimizer
     design: Design
 
-    def capability(
-        self, at_least: float | None = None, at_most: float | None = None, **terms: Any
-    ) -> Capability:
-        """How the design keeps the limits in use."""
-        subject = Subject(self.optimizer)
-        goal = Terms(at_least=at_least, at_most=at_most).goal
-        found = self.optimizer.promise(self.design)
-        return capability_of(subject, found, subject.rows([self.design]), goal, terms.get("target"))
+    def capability(self, **words: float | None) -> Capability:
+        """How the design keeps limits in use: at_least, at_most, target."""
+        terms, subject = Terms(**words), Subject(self.optimizer)
+        promised = self.optimizer.promise(self.design)
+        x = subject.rows([self.design])
+        return capability_of(subject, promised, x, terms.goal, terms.target)
+
+    def stack_up(self, **words: float | None) -> StackUp:
+        """The tolerances of the recommended design, on paper."""
+        return stack_up(Subject(self.optimizer), Terms(**words).goal)
 
 
 def told(
@@ -44,3 +52,34 @@ def told(
     for params in optimizer.ask(runs):
         optimizer.tell(params, float(f(params)))
     return Study(optimizer, design)
+
+
+def indices_of(values: Sequence[float], **words: float | None) -> Indices:
+    """The capability of measured values, each of the same weight."""
+    terms = Terms(**words)
+    weights = torch.full((len(values),), 1 / len(values), dtype=torch.double)
+    found = torch.tensor(values, dtype=torch.double)
+    return indices(found, weights, terms.goal, terms.target)
+
+
+def moments_of(values: Sequence[float]) -> dict[str, tuple[float, float]]:
+    """Mean and standard deviation (n - 1) of values, by everything that computes them."""
+    whole = math.sqrt(len(values) / (len(values) - 1))  # of those that divide by n
+    law = meseta.Empirical(values)
+    seen = indices_of(values, at_least=min(values))
+    found = {
+        "sampled law": (float(law.mean[0]), whole * float(law.covariance_matrix[0, 0]) ** 0.5),
+        "capability": (float(seen.mean), whole * float(seen.std)),
+    }
+    if len(values) <= 1000:  # both look at more than mean and deviation
+        fit = meseta.fit_noise(values)
+        found["fitted noise"] = (fit.mean, fit.std)
+        found["told values"] = _of_told(values)
+    return found
+
+
+def _of_told(values: Sequence[float]) -> tuple[float, float]:
+    optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, noise=meseta.Normal(0.1))
+    for x, value in zip(np.linspace(0, 1, len(values)).tolist(), values, strict=True):
+        optimizer.tell({"x": x}, value)
+    return optimizer.user_units
