@@ -18,6 +18,7 @@ from meseta.report.views.wording import Terms
 
 __all__ = ["Capability", "Design", "Share", "StackUp", "Study", "indices_of", "moments_of", "told"]
 Design = Mapping[str, float]
+MANY = 2000  # values that a model takes long for
 
 
 @dataclass(frozen=True)
@@ -65,15 +66,14 @@ def indices_of(values: Sequence[float], **words: float | None) -> Indices:
 def moments_of(values: Sequence[float]) -> dict[str, tuple[float, float]]:
     """Mean and standard deviation (n - 1) of values, by everything that computes them."""
     whole = math.sqrt(len(values) / (len(values) - 1))  # of those that divide by n
-    law = meseta.Empirical(values)
+    law, fit = meseta.Empirical(values), meseta.fit_noise(values)
     seen = indices_of(values, at_least=min(values))
     found = {
         "sampled law": (float(law.mean[0]), whole * float(law.covariance_matrix[0, 0]) ** 0.5),
+        "fitted noise": (fit.mean, fit.std),
         "capability": (float(seen.mean), whole * float(seen.std)),
     }
-    if len(values) <= 1000:  # both look at more than mean and deviation
-        fit = meseta.fit_noise(values)
-        found["fitted noise"] = (fit.mean, fit.std)
+    if len(values) < MANY:
         found["told values"] = _of_told(values)
     return found
 

@@ -12,7 +12,7 @@ from failure_cases import CASES, recomputed
 from public_names import Share, told
 
 BOX = 4.0  # in standard deviations: where runs are made
-SEEDS = range(10) if ASKED_FOR else range(2)
+SEEDS = range(10) if ASKED_FOR else range(3)
 FREQUENT = 1e-4  # shares above are to be known within a factor
 FACTOR = 30
 MISSED = {
@@ -57,9 +57,9 @@ def test_references_are_computed_again():
 
 @pytest.mark.parametrize("name", marked(MISSED))
 def test_the_interval_holds_the_share(name):
-    truth = CASES[name].reference
-    held = [share.low <= truth <= share.high for share in (estimated(name, s) for s in SEEDS)]
-    assert sum(held) >= 0.8 * len(held), f"{sum(held)} of {len(held)}"
+    truth, shares = CASES[name].reference, [estimated(name, seed) for seed in SEEDS]
+    missed = [share for share in shares if not share.low <= truth <= share.high]
+    assert len(missed) <= 1 + len(shares) / 10, missed  # of 95 % intervals some do
 
 
 @pytest.mark.parametrize("name", marked(WIDE, FREQUENT))
