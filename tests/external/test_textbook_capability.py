@@ -59,7 +59,7 @@ PUBLISHED = {
 }
 # Montgomery, "Values of the process capability ratio and associated process fallout", two-sided
 FALLOUT = {0.5: 133_614, 0.7: 35_729, 0.8: 16_395, 0.9: 6_934, 1.0: 2_700, 1.1: 967, 1.2: 318}
-SHARES = 0.03  # relative: parts per million of simulated noise
+SHARES = 0.01  # relative: parts per million of simulated noise
 
 
 def values_in_use(mean: float, std: float, law: object = None) -> Study:
