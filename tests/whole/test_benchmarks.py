@@ -5,6 +5,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 from examples import thorough
@@ -78,3 +79,27 @@ def test_the_benchmark_of_varying_noise_runs_on_a_small_case():
     varying = runpy.run_path(str(ROOT / "benchmarks" / "varying_noise.py"))
     assert len(varying["run"]("varies", 4, 0)) == 4
     assert varying["needed"]([0.5, 0.01, 0.3, 0.01, 0.01]) == 4
+
+
+def test_the_benchmark_of_laboratories_runs_on_a_small_case(capsys, tmp_path):
+    laboratory = runpy.run_path(str(ROOT / "benchmarks" / "laboratory.py"))
+    file = tmp_path / "results.jsonl"
+    small = [str(file), "--only", "line flat", "--runs"]
+    for runs in ("1", "2", "2"):  # what is in the file is not run again
+        laboratory["main"]([*small, runs])
+        assert len(file.read_text().splitlines()) == int(runs)
+    assert "line flat 0.2" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="no such cell"):
+        laboratory["main"](["--only", "circle"])
+
+
+def test_the_truth_of_a_laboratory_is_the_mean_of_its_values():
+    laboratory = runpy.run_path(str(ROOT / "benchmarks" / "laboratory.py"))
+    rng = np.random.default_rng(0)
+    for dimension in (1, 3):
+        truth = laboratory["Truth"](dimension, "curved", rng)
+        x = rng.random((1, dimension))
+        drawn = truth.f(x + 0.05 * rng.standard_normal((100_000, dimension)))
+        error = drawn.std() / 100_000**0.5
+        assert truth.f(x, 0.05)[0] == pytest.approx(drawn.mean(), abs=4 * error)
+        assert 0.9 < np.ptp(truth.f(rng.random((5000, dimension)))) < 1.05

@@ -79,7 +79,7 @@ def test_every_folder_of_tests_is_a_room_of_the_package():
     def folders(parent):
         return {path.parent.relative_to(parent).parts[0] for path in parent.glob("*/*.py")}
 
-    assert folders(TESTS) - folders(PACKAGE) == {"support", "whole"}
+    assert folders(TESTS) - folders(PACKAGE) == {"external", "support", "whole"}
 
 
 def test_no_test_module_imports_another():
