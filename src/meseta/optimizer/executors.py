@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from meseta.boundary import described_error, read_count, shown, warn_user
 from meseta.optimizer.called import Called, Objective, arrived, called
+from meseta.optimizer.deserted import GONE, Watched
 from meseta.optimizer.evaluation import DEATHS, EvaluationFailed
 from meseta.optimizer.outcomes import Outcomes
 from meseta.optimizer.workers import Job
@@ -108,9 +109,17 @@ class Executors:
 
     def _done(self) -> set[Future[Called]]:
         """Those that have ended, at least one of those that run."""
+        assert self._executor is not None
+        cluster = Watched(self._executor)
         done: set[Future[Called]] = set()
         while self._running and not done:
             done = wait(self._running, timeout=POLL, return_when=FIRST_COMPLETED).done
+            if not done and cluster.is_deserted():
+                raise RuntimeError(
+                    f"the last worker of the cluster has died, and for {GONE:.0f} s no other came; "
+                    "if f ends its process, the output of the workers says why. What was "
+                    "evaluated is kept, designs that it had in hand are pending"
+                )
         return done
 
     def _hand_out(self) -> None:
