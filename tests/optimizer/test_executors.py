@@ -187,6 +187,15 @@ def test_whatever_f_does_fails_as_it_does_here_and_breaks_no_pool(how):
     assert [t.state for t in result.trials if t.params["x"] > 0.5] == ["failed"] * 2
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.parametrize("pool", [None, processes])
+def test_a_fork_of_f_is_no_second_run(pool, capfd):
+    make = None if pool is None else partial(pool, 1)
+    workers = None if pool is None else 1
+    check(quietly(evaluated.forks, executor=make, workers=workers, budget=3), 3)
+    assert capfd.readouterr().err.count("the fork returned: it is ended") == 3
+
+
 def test_the_first_error_of_f_travels_with_its_traceback():
     with (
         processes(2) as pool,
