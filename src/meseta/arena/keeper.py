@@ -25,8 +25,9 @@ PATIENCE = 30.0  # seconds in which what was killed must have ended
 
 
 def can_adopt() -> bool:
-    """Whether this system gives orphans to a process that asks for them."""
-    return sys.platform == "linux" and _prctl(IS_ADOPTING, ctypes.byref(ctypes.c_int()))
+    """Whether this system gives orphans to a process that asks for them, and shows them."""
+    shows = sys.platform == "linux" and Path("/proc/self/stat").exists()
+    return shows and _prctl(IS_ADOPTING, ctypes.byref(ctypes.c_int()))
 
 
 def family(keeper: int) -> dict[int, float]:

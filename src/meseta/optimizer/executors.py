@@ -166,7 +166,7 @@ class Executors:
         assert self._executor is not None
         if self._make is None:
             raise RuntimeError(
-                f"the executor takes no more work: {described_error(error)}. What was evaluated is "
+                f"the executor takes no more work: {_sentence(error)}. What was evaluated is "
                 "kept, designs that it had in hand are pending. To go on after a worker was "
                 "killed, pass a function that makes executors, such as "
                 "executor=lambda: ProcessPoolExecutor(8)"
@@ -189,8 +189,7 @@ class Executors:
             if not isinstance(error, Exception):
                 raise
             raise RuntimeError(
-                f"f did not reach a worker of the executor: {described_error(error)}. "
-                f"{_hint(error)}"
+                f"f did not reach a worker of the executor: {_sentence(error)}. {_hint(error)}"
             ) from error
         return executor
 
@@ -250,6 +249,11 @@ def _outcome(future: Future[Called]) -> Called | BaseException:
     if isinstance(result, Called):
         return result
     return TypeError(f"the executor gave {shown(result)} in place of what f gave")
+
+
+def _sentence(error: BaseException) -> str:
+    """An error within a sentence of ours, which ends it."""
+    return described_error(error).rstrip(".")
 
 
 def _hint(error: BaseException) -> str:
