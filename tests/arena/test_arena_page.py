@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fake_entrants import entrant
-from meseta.arena import match
+from meseta.arena import keeper, match
 from meseta.arena.entrants import Entrant, all_entrants, code_of
 from meseta.arena.match import Rules
 from meseta.arena.page import PAGE, check_reasons, page, read_reasons
@@ -410,3 +410,11 @@ def test_many_entrants_look_different():
     names = [f"entrant {number}" for number in range(20)] + ["sobol"]
     looks = styles_of(names)
     assert len({str(looks[name]) for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("adopts", [True, False])
+def test_a_system_that_does_not_adopt_orphans_is_said_to(tmp_path, entrants, monkeypatch, adopts):
+    monkeypatch.setattr(keeper, "can_adopt", lambda: adopts)
+    words = ["--problems", "sin-linear", "--runs", 1, "--evaluations", 3, "--entrants", "best"]
+    said = run("run", *words, "--entrants-from", entrants, "--output", tmp_path / "out")
+    assert ("may go on after its run" in said) == (not adopts)

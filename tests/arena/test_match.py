@@ -1,5 +1,7 @@
 """Runs in the arena: the same start for all, and every way to fail."""
 
+import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -8,7 +10,7 @@ import numpy as np
 import pytest
 
 from fake_entrants import entrant
-from meseta.arena import guest, match
+from meseta.arena import guest, keeper, match
 from meseta.arena.common_rule import common_rule
 from meseta.arena.match import Rules, initial_design
 from meseta.arena.record import ArenaRecord, Entry, checkpoints
@@ -308,7 +310,7 @@ def served(self, seconds):
         )
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         command = [sys.executable, "-I", "-c", code]
-        self.server = subprocess.Popen(command, **pipes, start_new_session=True)
+        self.server = subprocess.Popen(command, **pipes, start_new_session=True, env={})
     self.server.stdin.write(f"{seconds}\\n")
     self.server.stdin.flush()
     self.server.stdout.readline()
@@ -318,7 +320,14 @@ ONLY_LINUX = pytest.mark.skipif(
 )
 
 
+@pytest.fixture
+def _any_time_on_the_clock(monkeypatch):
+    """Only seconds of the processor decide: the machine may have any other work to do."""
+    monkeypatch.setattr(guest, "SHARED", 1000.0)
+
+
 @ONLY_LINUX
+@pytest.mark.usefixtures("_any_time_on_the_clock")
 def test_what_a_helper_process_computes_counts_and_is_limited(tmp_path):
     """One that is never waited for, in a session of its own."""
     method = SERVER + "def ask(self):\n    self.served(0.5)\n    return {'x': 0.5}"
@@ -352,6 +361,79 @@ def test_what_is_in_a_session_of_its_own_ends_with_the_run(tmp_path):
     assert gone(int((tmp_path / "pid").read_text()))
 
 
+# The number of a process that has lost its parent, in a session and an environment of its own.
+ORPHAN = """
+def orphan(self):
+    import os, subprocess, sys
+    code = (
+        "import subprocess, sys\\n"
+        "own = {'env': {}, 'start_new_session': True, 'stdout': subprocess.DEVNULL}\\n"
+        "print(subprocess.Popen(['sleep', '1000'], **own).pid)"
+    )
+    command = [sys.executable, "-I", "-c", code]
+    pid = subprocess.run(command, env={}, stdout=subprocess.PIPE).stdout
+    open("PID.new", "wb").write(pid)
+    os.rename("PID.new", "PID")
+def ask(self):
+    import os, signal, time
+    self.orphan()
+    END
+    return {"x": 0.5}
+"""
+
+
+def leaves_an_orphan(folder, end="pass"):
+    method = ORPHAN.replace("PID", str(folder / "pid")).replace("END", end)
+    entrant(folder, method=method)
+
+
+@ONLY_LINUX
+@pytest.mark.parametrize(
+    "end", ["pass", "os._exit(3)", "os.killpg(0, signal.SIGKILL)", "time.sleep(100)"]
+)
+def test_an_orphan_that_hides_ends_with_the_run(tmp_path, end):
+    leaves_an_orphan(tmp_path, end)
+    record = play(tmp_path, step_seconds=1.0)
+    assert (record.state == "complete") == (end == "pass")
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+
+
+@ONLY_LINUX
+def test_a_hidden_orphan_ends_with_a_campaign_that_is_killed(tmp_path):
+    leaves_an_orphan(tmp_path, "time.sleep(1000)")
+    code = "from meseta.arena.match import *; from pathlib import Path; "
+    code += f"Rules(Path({str(tmp_path)!r})).play(Entry('sin-linear', 'fake', 0, 5))"
+    with subprocess.Popen([sys.executable, "-c", code]) as campaign:
+        while not (tmp_path / "pid").exists():
+            assert campaign.poll() is None
+            time.sleep(0.05)
+        campaign.kill()
+    assert gone(int((tmp_path / "pid").read_text()))
+
+
+@ONLY_LINUX
+@pytest.mark.usefixtures("_any_time_on_the_clock")
+def test_what_an_orphan_has_computed_counts_when_it_has_ended(tmp_path):
+    busy = "while __import__('time').process_time() < 0.4: pass"
+    code = f'import subprocess, sys; subprocess.Popen([sys.executable, "-I", "-c", "{busy}"])'
+    method = f"""
+def ask(self):
+    import subprocess, sys  # the output ends when the last process that holds it has
+    subprocess.run([sys.executable, "-I", "-c", {code!r}], stdout=subprocess.PIPE, env={{}})
+    return {{"x": 0.5}}
+"""
+    entrant(tmp_path, method=method)
+    record = play(tmp_path)
+    assert record.state == "complete", record.error
+    assert min(record.seconds["ask"]) >= 0.35  # clock ticks
+
+
+@pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs groups of processes")
+def test_a_system_without_adoption_ends_the_group_of_an_entrant(tmp_path, monkeypatch):
+    monkeypatch.setattr(keeper, "can_adopt", lambda: False)
+    test_what_a_dead_entrant_started_is_ended(tmp_path)
+
+
 def test_a_run_has_five_times_its_seconds_on_the_clock(tmp_path):
     """However many calls share them."""
     slow = "import time; time.sleep(0.3); self.told.append((0, params))"
@@ -362,6 +444,7 @@ def test_a_run_has_five_times_its_seconds_on_the_clock(tmp_path):
     assert 3 <= len(record.x) <= 6
 
 
+@pytest.mark.usefixtures("_any_time_on_the_clock")
 def test_the_limit_of_a_run_is_said_as_it_was(tmp_path):
     busy = "import time; end = time.process_time() + 0.5\n  while time.process_time() < end: pass"
     entrant(tmp_path, method=f"def ask(self):\n  {busy}\n  return {{'x': 0.5}}")

@@ -29,7 +29,7 @@ import meseta
 from evaluated import hill
 from examples import examples, thorough
 from meseta import Environment, Normal, maximize
-from meseta.optimizer import executors
+from meseta.optimizer import deserted, executors
 from meseta.optimizer.called import arrived
 from meseta.optimizer.evaluation import DEATHS
 from meseta.problems import get
@@ -185,6 +185,15 @@ def test_whatever_f_does_fails_as_it_does_here_and_breaks_no_pool(how):
 
     assert plain(result.trials) == plain(alone.trials)
     assert [t.state for t in result.trials if t.params["x"] > 0.5] == ["failed"] * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.parametrize("pool", [None, processes])
+def test_a_fork_of_f_is_no_second_run(pool, capfd):
+    make = None if pool is None else partial(pool, 1)
+    workers = None if pool is None else 1
+    check(quietly(evaluated.forks, executor=make, workers=workers, budget=3), 3)
+    assert capfd.readouterr().err.count("the fork returned: it is ended") == 3
 
 
 def test_the_first_error_of_f_travels_with_its_traceback():
@@ -652,6 +661,42 @@ def test_ctrl_c_at_a_terminal_leaves_no_process(tmp_path):
 # Dask
 
 
+class Client:
+    """What is asked of the client of a cluster that answers nothing any more."""
+
+    def __init__(self, workers, events):
+        self.workers, self.events = iter(workers), events
+
+    def nthreads(self):
+        return dict.fromkeys(range(next(self.workers, 0)), 1)
+
+    def get_events(self, topic):
+        assert topic == "all"
+        return [(0.0, event) for event in self.events]
+
+
+def watched(monkeypatch, *, workers=(), events=(), gone=0.0):
+    monkeypatch.setattr(deserted, "GONE", gone)
+    executor = Fated({})
+    executor._client = Client(workers, events)
+    executor.shutdown()
+    return deserted.Watched(executor)
+
+
+DIED, LEFT = ({"action": "remove-worker", "expected": each} for each in (False, True))
+
+
+def test_a_cluster_is_deserted_when_its_last_worker_died_long_ago(monkeypatch):
+    cluster = watched(monkeypatch, workers=[1, 0], events=[LEFT, DIED, {"action": "other"}])
+    assert [cluster.is_deserted() for _ in range(3)] == [False, True, True]
+    assert not watched(monkeypatch, events=[DIED], gone=1e9).is_deserted()
+
+
+@pytest.mark.parametrize("events", [(), [DIED, LEFT], [None]])
+def test_a_cluster_that_is_empty_by_request_may_get_workers_again(monkeypatch, events):
+    assert not watched(monkeypatch, events=events).is_deserted()
+
+
 CLUSTER_MISSING = "distributed is not installed: meseta[dask]"
 
 
@@ -715,4 +760,43 @@ def main(folder):
 
 if __name__ == "__main__":
     main(sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(find_spec("distributed") is None, reason=CLUSTER_MISSING)
+def test_a_dask_cluster_whose_last_worker_f_ends(tmp_path):
+    script = tmp_path / "deserted.py"
+    script.write_text(DESERTED)
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=90)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ended: the last worker of the cluster has died, and for 1 s" in done.stdout
+    assert "pending 1" in done.stdout
+
+
+DESERTED = """
+import os, subprocess, sys
+from distributed import Client, LocalCluster
+import meseta
+from meseta.optimizer import deserted, executors
+
+def main():
+    deserted.GONE = executors.GONE = 1.0
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        words = ["worker", cluster.scheduler_address, "--no-nanny", "--nthreads", "1"]
+        command = [sys.executable, "-m", "dask", *words, "--no-dashboard"]
+        with subprocess.Popen(command):
+            try:
+                meseta.maximize(
+                    lambda params: os._exit(3), {"x": (0.0, 1.0)}, budget=4, workers=1,
+                    method="sobol", progress=False, executor=client.get_executor(),
+                )
+            except RuntimeError as error:
+                states = [trial.state for trial in error.optimizer.trials]
+                print(f"ended: {error}", "pending", states.count("pending"), flush=True)
+
+if __name__ == "__main__":
+    main()
 """

@@ -130,6 +130,31 @@ def test_an_interrupt_in_a_function_is_none_of_a_trial(tmp_path):
         evaluate(PythonObjective(python="press:f"), PARAMS, tmp_path)
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that fork")
+@pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("ending", "says"),
+    [
+        ("return 2.0", "the fork returned: it is ended"),
+        ("raise ValueError('two')", "the fork raised ValueError: two: it is ended"),
+        ("raise SystemExit", ""),
+    ],
+)
+@pytest.mark.parametrize("timeout", [None, 50.0])
+def test_a_fork_of_a_function_is_no_second_worker(tmp_path, capfd, ending, says, timeout):
+    code = "import os, sys\ndef f(p):\n    fork = os.fork()\n"
+    code += f"    if not fork:\n        {ending}\n    os.waitpid(fork, 0)\n    return 1.0\n"
+    module(tmp_path, code)
+    function = load(PythonObjective(python="press:f", timeout=timeout), tmp_path)
+    try:
+        assert [function(PARAMS).value for _ in range(2)] == [1.0, 1.0]
+    finally:
+        unload(function)
+    said = capfd.readouterr().err
+    assert says in said
+    assert bool(said) == bool(says)
+
+
 def test_a_function_cannot_change_the_parameters(tmp_path):
     module(tmp_path, "def f(p):\n    p.clear()\n    return 1\n")
     params = {"x": 1.0}

@@ -368,6 +368,58 @@ def test_time_zones_do_not_matter(tmp_path, monkeypatch):
     assert release_abandoned(ledger) == [0]
 
 
+class Clocks:
+    """Those of the database, of a worker elsewhere, and one of ours that nobody sets."""
+
+    def __init__(self, folder, monkeypatch, ahead=0.0):
+        self.ledger, self.now, self.jumped, self.ahead = opened(folder), 0.0, 0.0, ahead
+        monkeypatch.setattr(database, "database_time", lambda engine: self.ours)
+        self.trial = asked(self.ledger).number
+        elsewhere = {**dead(), "place": "another", "since": self.ours + ahead}
+        self.ledger.mark(self.trial, WORKER, elsewhere)
+        self.ledger.database.listener = liveness.Listener(lambda: self.now)
+
+    @property
+    def ours(self):
+        return 1.8e9 + self.now + self.jumped
+
+    def passes(self, seconds, *, alive=True):
+        """Whether the trial was given away meanwhile."""
+        end, given_away = self.now + seconds, []
+        while self.now < end:
+            if alive:
+                self.ledger.mark(self.trial, BEAT, self.ours + self.ahead)
+            self.now += liveness.INTERVAL
+            given_away += release_abandoned(self.ledger)
+        return bool(given_away)
+
+
+@pytest.mark.parametrize("ahead", [-3600.0, 0.0, 3600.0])
+@pytest.mark.parametrize("jump", [-3600.0, 0.0, 3600.0])
+def test_clocks_give_no_live_trial_away_and_keep_no_dead_one(tmp_path, monkeypatch, ahead, jump):
+    clocks = Clocks(tmp_path, monkeypatch, ahead)
+    assert not clocks.passes(300)
+    clocks.jumped = jump
+    assert release_abandoned(clocks.ledger) == []
+    assert progress(clocks.ledger.trials, 1).left == 0  # nor is its place
+    assert not clocks.passes(300)
+    assert clocks.passes(liveness.GRACE + 2 * liveness.INTERVAL, alive=False)
+
+
+def test_a_worker_elsewhere_that_is_dead_for_long_is_seen_soon(tmp_path, monkeypatch):
+    clocks = Clocks(tmp_path, monkeypatch)
+    clocks.jumped = 3600.0
+    assert not clocks.passes(liveness.SURE, alive=False)
+    assert clocks.passes(liveness.INTERVAL, alive=False)
+
+
+def test_a_person_who_asks_gives_no_trial_of_another_machine_away(tmp_path, monkeypatch):
+    clocks = Clocks(tmp_path, monkeypatch)
+    clocks.jumped = 3600.0
+    typed("ask", str(tmp_path / "s.toml"), "--json")
+    assert clocks.ledger.trials[clocks.trial].state == optuna.trial.TrialState.RUNNING
+
+
 @thorough
 def test_a_worker_in_a_container_of_the_same_host_name_is_left_alone(tmp_path):
     apart = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]

@@ -23,6 +23,14 @@ def says_what_is_loaded(params):
     return hill(params)
 
 
+def forks(params):
+    """A fork that returns as well, with another value."""
+    fork = os.fork()
+    if fork:
+        os.waitpid(fork, 0)
+    return hill(params) if fork else 100.0
+
+
 class Awkward(Exception):
     """Can be pickled, but not made again from that; a pool of processes breaks by such."""
 

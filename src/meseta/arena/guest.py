@@ -4,13 +4,15 @@ import json
 import math
 import os
 import queue
-import secrets
 import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
+
+from meseta.arena import keeper
 
 HOST = Path(__file__).with_name("host.py")
 ONE_THREAD = {
@@ -22,7 +24,6 @@ TAIL = 2000  # bytes of what it printed that are kept with a failure
 IMPORTS = 120.0  # seconds on the clock that imports have, which do not count
 LONGEST = 6000  # characters that are kept of an error
 MEMORY = 12 * 2.0**30  # bytes
-MARK = "MESETA_ARENA_GUEST"  # in the environment of all that an entrant starts
 DEAD = 1.0  # seconds after which one is asked whether it still lives
 
 
@@ -62,14 +63,19 @@ class Guest:
         self._printed = b""  # the end of it
         self.run_seconds, self.step_seconds = run_seconds, step_seconds
         self.left, self._clock = run_seconds, SHARED * run_seconds
-        self._mark, self._others = secrets.token_hex(16), 0.0
+        self._others = 0.0
+        command = [python, str(HOST), str(file), str(int(memory))]
+        self._kept = keeper.can_adopt()
+        if self._kept:
+            keep = [sys.executable, "-I", "-S", str(keeper.__file__), str(os.getpid())]
+            command = [*keep, *command]
         try:
             self._process = subprocess.Popen(
-                [python, str(HOST), str(file), str(int(memory))],
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1", MARK: self._mark},
+                env={**os.environ, **ONE_THREAD, "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,  # so that what it starts ends with it
             )
         except OSError as error:
@@ -136,7 +142,10 @@ class Guest:
         if do != "enter":
             self._clock -= time.monotonic() - began
         # those of processes that it started and has not waited for; others are in its answer
-        others = sum(used for pid, used in family(self._mark).items() if pid != host)
+        others = 0.0
+        if self._kept:
+            below = keeper.family(self._process.pid)
+            others = sum(used for pid, used in below.items() if pid != host)
         seconds = max(0.0, seconds + others - self._others)
         self._others = others
         if seconds > allowed:
@@ -197,31 +206,15 @@ class Guest:
 
     def _end(self) -> None:
         """End it and what it started, also where it has ended itself."""
-        try:
-            os.killpg(self._process.pid, 9)
-        except (OSError, AttributeError):  # nobody is left, or there are no groups here
-            self._process.kill()
-        self._process.wait()
-        for pid in family(self._mark):  # those in groups of their own
+        if self._kept:
+            self._process.terminate()
+        else:
             try:
-                os.kill(pid, 9)
-            except OSError:  # it has ended meanwhile
-                continue
-
-
-def family(mark: str) -> dict[int, float]:
-    """The processes that have a mark in their environment, and their seconds of the processor.
-
-    Known on Linux only; elsewhere there are none.
-    """
-    found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
+                os.killpg(self._process.pid, 9)
+            except (OSError, AttributeError):  # nobody is left, or there are no groups here
+                self._process.kill()
         try:
-            if mark.encode() not in (folder / "environ").read_bytes():
-                continue
-            after_name = (folder / "stat").read_text().rpartition(")")[2].split()
-        except OSError:  # it has ended, or is somebody else's
-            continue
-        # utime, stime, and those of its own children that it has waited for
-        found[int(folder.name)] = sum(map(int, after_name[11:15])) / os.sysconf("SC_CLK_TCK")
-    return found
+            self._process.wait(2 * keeper.PATIENCE)
+        except subprocess.TimeoutExpired:  # it has stopped its keeper
+            self._process.kill()
+            self._process.wait()

@@ -116,6 +116,7 @@ def run(
         if entrant.why_not:
             typer.echo(f"{entrant.name} does not play: {entrant.why_not}")
     with failures(), termination_as_interrupt():
+        from meseta.arena.keeper import can_adopt
         from meseta.arena.match import Rules
         from meseta.arena.record import lost
         from meseta.bench.records import Writing
@@ -126,6 +127,11 @@ def run(
             keep_plan(output, plan)
         for line in changed_since(output, plan, entrants_from):
             typer.echo(line)
+        if not dask and not can_adopt():
+            typer.echo(
+                "On this system, what an entrant starts in a session of its own is not counted, "
+                "and may go on after its run."
+            )
         rules = Rules(entrants_from.absolute(), run_seconds, step_seconds, memory * 2**30)
         team = cluster(dask, rules.play, lost) if dask else processes(workers, rules.play)
         watched_campaign(

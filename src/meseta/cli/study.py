@@ -278,7 +278,9 @@ def ask(
             ledger = opened(path, begin=True)
             from meseta.study import lab, show
             from meseta.study.progress import progress, release_abandoned
+            from meseta.study.workers.liveness import Listener
 
+            ledger.database.listener = Listener()  # new: it gives away no trial of another machine
             release_abandoned(ledger)
             left = progress(ledger.trials, ledger.file.budget).left
             planned = lab.ask(ledger, n)

@@ -11,6 +11,7 @@ from typing import Any
 
 from meseta.boundary import cut, described_error, read_value, shown
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.forks import in_one_process
 from meseta.optimizer.outcomes import Outcomes
 
 Objective = Callable[[dict[str, Any]], object]
@@ -39,7 +40,9 @@ def called(f: Objective, params: Mapping[str, Any], outcomes: Outcomes, key: str
     The key belongs to this call alone: clusters take calls with the same arguments for the same.
     """
     try:
-        return Called(_read(f(dict(params)), outcomes))
+        with in_one_process():
+            result = f(dict(params))
+        return Called(_read(result, outcomes))
     except BaseException as error:
         return failed(error)
 

@@ -19,6 +19,7 @@ from uuid import uuid4
 
 from meseta.boundary import described_error, read_count, shown, warn_user
 from meseta.optimizer.called import Called, Objective, arrived, called
+from meseta.optimizer.deserted import GONE, Watched
 from meseta.optimizer.evaluation import DEATHS, EvaluationFailed
 from meseta.optimizer.outcomes import Outcomes
 from meseta.optimizer.workers import Job
@@ -108,9 +109,17 @@ class Executors:
 
     def _done(self) -> set[Future[Called]]:
         """Those that have ended, at least one of those that run."""
+        assert self._executor is not None
+        cluster = Watched(self._executor)
         done: set[Future[Called]] = set()
         while self._running and not done:
             done = wait(self._running, timeout=POLL, return_when=FIRST_COMPLETED).done
+            if not done and cluster.is_deserted():
+                raise RuntimeError(
+                    f"the last worker of the cluster has died, and for {GONE:.0f} s no other came; "
+                    "if f ends its process, the output of the workers says why. What was "
+                    "evaluated is kept, designs that it had in hand are pending"
+                )
         return done
 
     def _hand_out(self) -> None:
@@ -157,7 +166,7 @@ class Executors:
         assert self._executor is not None
         if self._make is None:
             raise RuntimeError(
-                f"the executor takes no more work: {described_error(error)}. What was evaluated is "
+                f"the executor takes no more work: {_sentence(error)}. What was evaluated is "
                 "kept, designs that it had in hand are pending. To go on after a worker was "
                 "killed, pass a function that makes executors, such as "
                 "executor=lambda: ProcessPoolExecutor(8)"
@@ -180,8 +189,7 @@ class Executors:
             if not isinstance(error, Exception):
                 raise
             raise RuntimeError(
-                f"f did not reach a worker of the executor: {described_error(error)}. "
-                f"{_hint(error)}"
+                f"f did not reach a worker of the executor: {_sentence(error)}. {_hint(error)}"
             ) from error
         return executor
 
@@ -241,6 +249,11 @@ def _outcome(future: Future[Called]) -> Called | BaseException:
     if isinstance(result, Called):
         return result
     return TypeError(f"the executor gave {shown(result)} in place of what f gave")
+
+
+def _sentence(error: BaseException) -> str:
+    """An error within a sentence of ours, which ends it."""
+    return described_error(error).rstrip(".")
 
 
 def _hint(error: BaseException) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import optuna
 from optuna.storages import BaseStorage, RDBStorage
@@ -25,6 +25,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from meseta.study.interrupts import deferred
 from meseta.study.terminal import say
+
+if TYPE_CHECKING:
+    from meseta.study.workers.liveness import Listener
 
 T = TypeVar("T")
 # "raced": another process has just made what we wanted to make.
@@ -263,6 +266,7 @@ class PatientDatabase:
     ) -> None:
         self.database = database
         self.patience = patience
+        self.listener: Listener | None = None  # of those who end trials of others
         self.storage: BaseStorage = _Waiting(self, optuna.storages.get_storage(database))
         self._failures = failures
 

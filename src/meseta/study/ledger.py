@@ -180,7 +180,7 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
 
 def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
     """All trials, put right; running ones have an attribute with the silence of their workers."""
-    return with_silence(amended_trials(study), database.now)
+    return with_silence(amended_trials(study), database.now, database.listener)
 
 
 def _patient(

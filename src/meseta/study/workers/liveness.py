@@ -4,6 +4,7 @@ import os
 import socket
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -21,6 +22,8 @@ from meseta.study.marks import BEAT, BY_HAND, SEEN, SILENT, WORKER
 INTERVAL = 10.0  # seconds between signs of life
 # A worker that cannot be looked at is taken to be gone after this time without a sign of life.
 GRACE = 120.0  # seconds
+# What clocks say of it must be seen, too: they are set, and those of two machines may differ.
+SURE = 3 * INTERVAL
 LAST_BEAT = 5.0  # seconds that a sign of life may take once the evaluation is over
 
 
@@ -67,11 +70,39 @@ def is_abandoned(trial: FrozenTrial) -> bool:
     return attrs.get(SILENT, 0.0) > GRACE
 
 
-def with_silence(trials: Sequence[FrozenTrial], clock: Callable[[], float]) -> list[FrozenTrial]:
+class Listener:
+    """How long signs of life have stayed the same, by a clock of our own that nobody sets."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: dict[int, tuple[tuple[object, ...], float]] = {}  # by number of the trial
+
+    def silence(self, trial: FrozenTrial, by_clock: float) -> float:
+        """The seconds since the last sign of life, where another clock has `by_clock`.
+
+        That clock counts when nothing has come for a while that we have seen, and not at all when
+        that was longer than a worker may be silent.
+        """
+        signs, now = tuple(_signs(trial)), self._clock()
+        before, since = self._seen.get(trial.number, (None, now))
+        if signs != before:
+            since = now
+        self._seen[trial.number] = signs, since
+        seen = now - since
+        if seen > GRACE:
+            return max(seen, by_clock)
+        return by_clock if seen >= SURE else min(seen, by_clock)
+
+
+def with_silence(
+    trials: Sequence[FrozenTrial], clock: Callable[[], float], listener: Listener | None = None
+) -> list[FrozenTrial]:
     """The trials; those of workers elsewhere get the attribute SILENT.
 
     `clock` is the clock of the database. Clocks and time zones of machines differ, so that neither
     the clock of the reader nor `datetime_start`, which is a local time, can be compared with it.
+    Who ends the trials of others has a listener besides: the clock may be set meanwhile, and that
+    of a SQLite file is the clock of whoever has opened it.
     """
     now: float | None = None
     seen = []
@@ -79,8 +110,10 @@ def with_silence(trials: Sequence[FrozenTrial], clock: Callable[[], float]) -> l
         last = _last_sign(trial)
         if last is not None:
             now = clock() if now is None else now
+            silence = now - last
+            silence = silence if listener is None else listener.silence(trial, silence)
             trial = copy(trial)
-            trial.user_attrs = {**trial.user_attrs, SILENT: now - last}
+            trial.user_attrs = {**trial.user_attrs, SILENT: silence}
         seen.append(trial)
     return seen
 
@@ -97,9 +130,14 @@ def _last_sign(trial: FrozenTrial) -> float | None:
     worker = attrs.get(WORKER)
     if trial.state != TrialState.RUNNING or attrs.get(BY_HAND) or _is_here(worker):
         return None
+    return max(_signs(trial), default=None)
+
+
+def _signs(trial: FrozenTrial) -> list[float]:
+    attrs = trial.user_attrs
+    worker = attrs.get(WORKER)
     since = worker.get("since") if isinstance(worker, dict) else None
-    signs = [s for s in (since, attrs.get(BEAT), attrs.get(SEEN)) if isinstance(s, (int, float))]
-    return max(signs, default=None)
+    return [s for s in (since, attrs.get(BEAT), attrs.get(SEEN)) if isinstance(s, (int, float))]
 
 
 def _is_here(worker: Any) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 
 from meseta.boundary import described_error, unknown
 from meseta.optimizer.evaluation import Evaluation, EvaluationFailed, read_evaluation
+from meseta.optimizer.forks import in_one_process
 from meseta.optimizer.outcomes import ONE, Outcomes
 from meseta.study.toml.file import StudyFile
 from meseta.study.toml.keys import CommandObjective, Objective, PythonObjective
@@ -69,7 +70,8 @@ def _call(
     function: Callable[[dict[str, Any]], object], name: str, params: Params, outcomes: Outcomes
 ) -> Evaluation:
     try:
-        result = function(dict(params))
+        with in_one_process():
+            result = function(dict(params))
     except SystemExit as error:
         raise EvaluationFailed(f"{name} called sys.exit({error.code!r})") from error
     except Exception as error:

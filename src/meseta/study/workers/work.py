@@ -35,7 +35,7 @@ from meseta.study.quality import Quality, usual_execution
 from meseta.study.sampling import FileSampler
 from meseta.study.telling import tell
 from meseta.study.workers.hand_over import as_text
-from meseta.study.workers.liveness import beating
+from meseta.study.workers.liveness import Listener, beating
 from meseta.study.workers.nearness import gives_way
 from meseta.study.workers.objective import Evaluate, Evaluation, EvaluationFailed, load, unload
 
@@ -77,7 +77,7 @@ def work(
     with file.at(("objective",)):
         evaluate = load(file.objective, file.folder, file.outcomes)
     ledger.study.sampler = FileSampler(ledger)
-    ledger.database.patience = PATIENCE
+    ledger.database.patience, ledger.database.listener = PATIENCE, Listener()
     done = 0
     before = progress(ledger.trials, file.budget).failed if failed is None else failed
     try:
