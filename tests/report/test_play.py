@@ -58,11 +58,13 @@ def test_the_start_is_the_robust_optimum_of_the_first_tab(name):
     assert torch.allclose(row, subject.x_robust[0], atol=1e-12)
     found = played(ground, row, [1.0] * len(ground.knobs))
     best = subject.robust
+    known = subject.estimate_g(subject.optimizer.fitted.mixture.at_modes, subject.x_robust)
     spread = best.std + abs(best.mean - best.nominal_mean)
     close = CLOSE.get(name, COARSE)
     assert found.robust.mean == pytest.approx(best.mean, abs=10 * close * spread)
     assert found.nominal.mean == pytest.approx(best.nominal_mean, abs=10 * close * spread)
-    assert found.robust.std == pytest.approx(best.std, abs=20 * close * spread)
+    assert found.robust.std == pytest.approx(known.std, abs=20 * close * spread + 0.02 * known.std)
+    assert found.robust.std <= 1.02 * best.std  # which leaves the hyper-parameters open
 
 
 def test_with_too_many_values_there_are_no_intervals():

@@ -10,6 +10,7 @@ import torch
 import meseta
 from examples import thorough
 from gp_models import without_value
+from meseta.gp.in_use import sampled_f
 from meseta.gp.mixture import Mixture
 from meseta.integrations.botorch import to_botorch
 from meseta.integrations.optuna.study_report import study_report
@@ -63,8 +64,8 @@ def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
     assert made.price.mean == pytest.approx(
         subject.nominal.nominal_mean - subject.robust.nominal_mean
     )
-    assert made.gain.mean >= -1e-6
-    assert made.price.mean >= -1e-6
+    assert made.gain.mean >= -subject.nominal.std  # of two the better bet, not the higher mean
+    assert made.price.mean >= -subject.robust.nominal_std
     # of f by BoTorch, of g by averaging paths over draws of the noise
     x = torch.cat([subject.x_nominal, subject.x_robust])
     means, variances = [], []
@@ -79,11 +80,11 @@ def test_gain_and_price_are_differences_under_the_joint_posterior(subject):
     sd = math.sqrt(within + weights @ (np.array(means) - mean) ** 2)
     assert made.price.mean == pytest.approx(mean, abs=1e-6)
     assert made.price.std == pytest.approx(sd, rel=1e-3)
-    means = [
-        subject.f_paths(perturbed(subject.law, row.expand(4000, -1), subject.generator(9))).mean(-1)
-        for row in x
-    ]
-    assert made.gain.std == pytest.approx(float((means[1] - means[0]).std()), rel=0.3)
+    z = torch.cat([perturbed(subject.law, row.expand(400, -1), subject.generator(9)) for row in x])
+    values = sampled_f(subject.optimizer.fitted.mixture.at_modes, z, 300, subject.generator(1))
+    first, second = values.view(300, 2, 400).mean(-1).T
+    spread = abs(subject.optimizer.user_units[1]) * float((second - first).std())
+    assert made.gain.std == pytest.approx(spread, rel=0.3)
 
 
 @thorough
@@ -106,11 +107,14 @@ def test_outcomes_are_those_of_the_best_guess_and_intervals_those_of_the_posteri
     z = perturbed(subject.law, subject.x_robust.expand(400, -1), subject.generator(8))
     levels = torch.tensor(LEVELS, dtype=torch.double)
     guess = subject.moments(z).m_f  # scatter
-    of_f = to_botorch(subject.optimizer.fitted.surrogate).posterior(z)
-    values, vectors = torch.linalg.eigh(of_f.distribution.covariance_matrix)
-    root = vectors * values.clamp_min(0).sqrt()
-    normal = torch.randn(400, 300, generator=subject.generator(7), dtype=torch.double)
-    paths = (of_f.mean[:, 0] + (root @ normal).T).detach()  # ignorance
+    drawn, promised = [], subject.optimizer.fitted.mixture.promised  # ignorance
+    for part, num in zip(promised.parts, promised.shares(600), strict=True):
+        values, vectors = torch.linalg.eigh(part.covariance_f(z, z))
+        root = vectors * values.clamp_min(0).sqrt()
+        normal = torch.randn(400, num, generator=subject.generator(7), dtype=torch.double)
+        drawn.append(part.mean_f(z) + (root @ normal).T)
+    offset, scale = subject.optimizer.user_units
+    paths = offset + scale * torch.cat(drawn)
     scale = float(paths.std())
     for between, exact, each in zip(
         both.robust.quantiles, guess.quantile(levels), paths.quantile(levels, dim=-1), strict=True
@@ -159,7 +163,7 @@ def test_tolerances_start_at_the_nominal_optimum_and_pass_through_today(subject)
     assert each.alone.value == pytest.approx(1.0, abs=0.03)
     assert each.total.value == pytest.approx(1.0, abs=0.03)
     for best, kept in zip(each.best, each.kept, strict=True):
-        assert best.mean >= kept - 1e-6
+        assert best.mean >= kept - best.std  # of two the better bet, not the higher mean
     # by differences of the mean of f
     for tolerance in tolerances(subject, Terms()).each:
         column = subject.optimizer.space.columns_of(tolerance.name).start
@@ -496,7 +500,9 @@ def test_values_for_other_noise_are_possible(measure):
     assert min(tolerance.kept) >= 0
     today = tolerance.best[tolerance.factors.index(1.0)]
     known = robust_value(subject.by_measure[0])
-    assert (today.low, today.mean, today.high) == (known.low, known.mean, known.high)
+    if measure == "mean":  # others are means over draws, of hyper-parameters as well
+        assert today.mean == known.mean
+    assert today.high - today.low <= known.high - known.low  # as if hyper-parameters were known
 
 
 def test_a_mistake_in_a_goal_is_not_taken_for_no_goal():

@@ -203,8 +203,8 @@ def report(
         pending=sum(each.state == "pending" for each in evaluations),
         answer=Answer(
             maximize,
-            Recommendation(robust, sign * 1.8384, 0.0061, sign * 1.9012, 0.0043),
-            Recommendation(nominal, sign * 1.5921, 0.0322, sign * 2.0476, 0.0151),
+            _recommended(robust, sign * 1.8384, 0.0061, sign * 1.9012, 0.0043),
+            _recommended(nominal, sign * 1.5921, 0.0322, sign * 2.0476, 0.0151),
             Estimate(0.2463, 0.0328),
             Estimate(0.1464, 0.0157),
         ),
@@ -264,6 +264,11 @@ def _evaluations(made, sign, trials, text):
             )
         )
     return tuple(for_all)
+
+
+def _recommended(params, mean, std, *nominal):
+    interval = mean - 1.96 * std, mean + 1.96 * std
+    return Recommendation(params, mean, std, *nominal, interval=interval)
 
 
 def _outcomes(sign, has_spec):

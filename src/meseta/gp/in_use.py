@@ -42,14 +42,15 @@ class Taken(NamedTuple):
     best: Float[Tensor, ""]  # by the best guess of f
     samples: Float[Tensor, " s"]  # by each sample of f
     share: "Counted | None" = None  # where it is a share of the values
+    by_guess: bool = False  # whether the best guess is its mean, as curves have it
 
     @property
     def mean(self) -> float:
-        return float(self.samples.mean())
+        return float(self.best if self.by_guess else self.samples.mean())
 
     @property
     def std(self) -> float:
-        return float(self.samples.std())
+        return float((self.samples - self.mean).square().mean().sqrt())
 
     def between(self) -> tuple[float, float]:
         """Return the 95 % interval. Infinite values have no neighbours to interpolate with."""
@@ -169,7 +170,7 @@ def mean_in_use(mixture: Mixture, x: Float[Tensor, " d"], num: int = SAMPLES) ->
     for part, share in shared(mixture.promised, num):
         moments = part.moments(x[None])
         drawn.append(moments.m_g + moments.v_g.sqrt() * stratified(share, generator))
-    return Taken(mixture.mean_g(x[None])[0], torch.cat(drawn))
+    return Taken(mixture.mean_g(x[None])[0], torch.cat(drawn), by_guess=True)
 
 
 def rehearsal(

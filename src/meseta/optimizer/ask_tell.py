@@ -967,11 +967,12 @@ class Optimizer:
         }
         known = all(name in assessed for name in kept)
         mixture = self.fitted.mixture.at_modes if quick else self.fitted.mixture
-        moments = mixture.promised.moments(x[None])
+        f, open_f = mixture.mean_f(x[None])[0], mixture.promised.moments(x[None])
+        variance = open_f.v_f + (open_f.m_f - f).square()
         further = beyond(self.law, x, self._points(self._record.complete), self.space)
         value = self._value_in_use(mixture, x)
         offset, scale = self.user_units
-        nominal = offset + scale * float(moments.m_f), abs(scale) * math.sqrt(float(moments.v_f))
+        nominal = offset + scale * float(f), abs(scale) * math.sqrt(float(variance))
         return Recommendation(
             self.environments.from_row(x),
             value.mean,

@@ -108,7 +108,7 @@ def nominal_optimum(
     seed: int = 0,
     held: Held | None = None,
 ) -> Float[Tensor, " d"]:
-    """The tallest point: argmax of the posterior mean of f, which ignores the input noise.
+    """The tallest point: the best bet by the posterior of f, which ignores the input noise.
 
     With a measure that is no number of the values (a target, limits) the point that serves it best.
     """
@@ -117,11 +117,11 @@ def nominal_optimum(
 
 def nominal_value(mixture: Mixture, measure: Measure | None) -> Mean:
     """What is to be high where nothing is perturbed."""
-    if measure is None or measure.within_values:
-        return mixture.mean_f
 
     def serves(x: Tensor) -> Tensor:
         moments = mixture.moments(x)
+        if measure is None or measure.within_values:
+            return moments.m_f - CAUTION * (moments.v_f + CERTAIN).sqrt()
         return measure.nominal(moments.m_f, moments.v_f)
 
     return serves

@@ -213,7 +213,10 @@ def _values_caption(terms: Terms) -> str:
 
 
 def _remarks(ground: Playground) -> Markup | None:
-    lines = []
+    lines = [
+        "Curves and intervals here take the hyper-parameters of the model as known. Those of the "
+        "first part leave them open, and are wider."
+    ]
     if not ground.parts[0].noise:
         lines.append(
             f"With {len(ground.data.counts)} values, intervals take too long for the page to "
