@@ -247,7 +247,7 @@ def test_a_worker_that_began_before_the_change_ends_and_says_so(folder, monkeypa
 
 def test_workers_at_work_are_not_disturbed(lab):
     ledger = open_ledger(read_study("lab.toml"))
-    ledger.begin_trial(WORKER, this_worker(ledger.database.now()))
+    ledger.begin_trial({}, {WORKER: this_worker(ledger.database.now())})
     (lab / "lab.toml").write_text(TAKEN["wider"][0])
     refused = typed("change", "lab.toml", "--yes", code=2).stderr
     assert "workers evaluate trials now (4)" in refused

@@ -16,6 +16,8 @@ from sqlalchemy import create_engine, inspect
 from command_line import typed
 from examples import some
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
+from meseta.optimizer.ask_tell import Optimizer
+from meseta.study import confirming
 from meseta.study import lab as by_hand
 from meseta.study.ledger import open_ledger
 from meseta.study.marks import BY_HAND, WORKER
@@ -591,7 +593,102 @@ def test_trials_for_which_no_design_was_found_do_not_stay_in_hand(folder, monkey
     monkeypatch.setattr("meseta.optimizer.ask_tell.Optimizer.ask", lambda self, n: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         by_hand.ask(ledger, 3)
-    assert [kind_of(trial) for trial in ledger.trials] == ["void"] * 3
+    assert ledger.trials == []
+
+
+@pytest.mark.parametrize("num", [0, 1001, 10**8])
+def test_more_experiments_than_anybody_carries_out_are_refused(folder, num):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    for command in ("ask", "confirm"):
+        refused = typed(command, "lab.toml", "-n", num or 1001, code=2)
+        assert "-n must be from 1 to 1000, got" in refused.stderr
+    assert not Path("lab.db").exists()
+    ledger = open_ledger(read_study("lab.toml"))
+    for refuse in (
+        by_hand.ask,
+        lambda ledger, num: confirming.plan_runs(ledger, num, "on-purpose"),
+    ):
+        with pytest.raises(ValueError, match=f"-n must be from 1 to 1000, got {num}"):
+            refuse(ledger, num)
+    assert ledger.trials == []
+
+
+@pytest.mark.parametrize("plan", ["ask", "confirm"])
+@pytest.mark.parametrize("killed", [False, True])
+def test_whenever_it_is_interrupted_no_trial_is_pending_without_its_design(
+    folder, monkeypatch, plan, killed
+):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    by_hand.ask(ledger, 4)
+    for number in range(4):
+        typed("tell", "lab.toml", number, number)
+    storage, writes, last = ledger.database.database, [], 0
+
+    def counted(write):
+        def call(*args, **kwargs):
+            writes.append(write)
+            if len(writes) == last or (killed and len(writes) > last > 0):
+                raise KeyboardInterrupt
+            return write(*args, **kwargs)
+
+        return call
+
+    for name in dir(storage):
+        if name.startswith(("create_", "set_")):
+            monkeypatch.setattr(storage, name, counted(getattr(storage, name)))
+    for last in range(1, 30):  # noqa: B007
+        writes.clear()
+        ledger.study.enqueue_trial({"x": 0.125, "oil": "mineral"}) if plan == "ask" else None
+        writes.clear()
+        try:
+            if plan == "ask":
+                by_hand.ask(ledger, 3)
+            else:
+                confirming.plan_runs(ledger, 3, "on-purpose")
+        except KeyboardInterrupt:
+            pending = [trial for trial in ledger.trials if kind_of(trial) == "asked"]
+            assert all(set(trial.params) == {"x", "oil"} for trial in pending)
+            assert not pending or plan == "ask" or killed
+        else:
+            break
+    assert last > 3
+
+
+def test_who_asks_while_somebody_else_does_is_given_another_design(folder, monkeypatch):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledgers = [open_ledger(read_study("lab.toml")) for _ in range(2)]
+    search, others = Optimizer.ask, []
+
+    def slow(self, n=1):
+        found = search(self, n)
+        if not others:
+            others.append(())  # the search of the other one is quick
+            others[:] = by_hand.ask(ledgers[1], 2)
+        return found
+
+    monkeypatch.setattr(Optimizer, "ask", slow)
+    own = by_hand.ask(ledgers[0], 3)
+    assert len({tuple(each.params.values()) for each in (*own, *others)}) == 5
+    assert [each.number for each in others] == [0, 1]
+    assert [each.number for each in own] == [2, 3, 4]
+
+
+def test_a_pending_trial_without_a_design_is_shown_and_can_be_ended(lab):
+    ledger = open_ledger(read_study("lab.toml"))
+    number = ledger.begin_trial({}, {BY_HAND: True})
+    partly = ledger.begin_trial({"x": 0.5}, {BY_HAND: True})
+    shown = typed("status", "lab.toml").stdout.splitlines()
+    assert shown[0].endswith("5 pending")
+    assert [line.split() for line in shown[5:]] == [["3", "asked"], ["4", "asked", "0.5"]]
+    assert len(rows("lab.toml")) == 5
+    for each, missing in (number, "x, oil are missing"), (partly, "oil is missing"):
+        refused = typed("tell", "lab.toml", each, "0.5", "--set", "x=1", code=2).stderr
+        assert f"trial {each} was interrupted before it had a design: {missing}" in refused
+        assert f"`meseta tell lab.toml {each} --spoilt REASON` ends it" in refused
+        typed("tell", "lab.toml", each, "--spoilt", "it has no design")
+    assert "`meseta import` takes" in typed("tell", "lab.toml", partly, "1", code=2).stderr
+    assert typed("status", "lab.toml").stdout.splitlines()[0].endswith("3 pending")
 
 
 def test_designs_that_others_have_queued_come_first(folder):

@@ -264,7 +264,7 @@ def report(
 
 def ask(
     path: StudyPath,
-    n: Annotated[int, typer.Option("-n", min=1, help="The number of experiments.")] = 1,
+    n: Annotated[int, typer.Option("-n", help="The number of experiments, at most 1000.")] = 1,
     as_json: Json = False,
     csv: Csv = False,
     xlsx: Xlsx = None,
@@ -272,11 +272,12 @@ def ask(
     """Show the next experiments to carry out; `meseta tell` takes their results."""
     with failures(), wrong_use():
         check_form(csv, as_json, xlsx)
-        from meseta.study import excel
+        from meseta.study import excel, lab
 
+        lab.check_num(n)
         with excel.new_file(xlsx) as file, failures():
             ledger = opened(path, begin=True)
-            from meseta.study import lab, show
+            from meseta.study import show
             from meseta.study.progress import progress, release_abandoned
 
             release_abandoned(ledger)

@@ -15,7 +15,7 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.exceptions import StorageInternalError
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -102,20 +102,19 @@ class Ledger:
                 "the same command again"
             )
 
-    def begin_trial(self, key: str, value: Any) -> int:
-        """Begin a trial with an attribute and no design yet; returns its number."""
+    def begin_trial(self, params: Mapping[str, Any], attributes: Mapping[str, Any]) -> int:
+        """Begin a trial with its design, stored whole or not at all; returns its number."""
         storage = self.database.storage
-        begun = storage.create_new_trial(storage.get_study_id_from_name(self.file.name))
-        storage.set_trial_user_attr(begun, key, value)
-        return storage.get_trial_number_from_id(begun)
-
-    def set_params(self, number: int, params: Mapping[str, Any]) -> None:
-        """Set the design of a trial that has begun."""
-        storage, begun = self.database.storage, self.trial_id(number)
-        for name, distribution in self.distributions.items():
-            internal = distribution.to_internal_repr(params[name])
-            stored = self.stored.get(name, name)
-            storage.set_trial_param(begun, stored, internal, distribution)
+        begun = create_trial(
+            state=TrialState.RUNNING,
+            params=dict(params),
+            distributions={name: self.distributions[name] for name in params},
+            user_attrs=dict(attributes),
+        )
+        study_id = storage.get_study_id_from_name(self.file.name)
+        return storage.get_trial_number_from_id(
+            storage.create_new_trial(study_id, self._as_stored(begun))
+        )
 
     def trial_id(self, number: int) -> int:
         storage = self.database.storage

@@ -1,14 +1,39 @@
-"""Tell trials: an outcome is stored whole, and what came of it is read back."""
+"""Begin and tell trials: a design or an outcome is stored whole, and what came of it read back."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial
 
-from meseta.integrations.optuna.attributes import ONCE, TOLD_BY
+from meseta.integrations.optuna.attributes import ONCE, TOLD_BY, VOID
 from meseta.integrations.optuna.told import Once, Tell
 from meseta.study.ledger import Ledger, raise_format
+
+MOST_AT_ONCE = 1000  # trials that somebody asks for: a mistyped number must not fill a study
+
+
+def begin_all(
+    ledger: Ledger, designs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+) -> list[int]:
+    """Begin trials with their designs and attributes; interrupted, none of them counts.
+
+    Returns their numbers.
+    """
+    numbers: list[int] = []
+    try:
+        for params, attributes in designs:
+            numbers.append(ledger.begin_trial(params, attributes))
+    except BaseException:
+        tell(
+            ledger,
+            {
+                number: Tell(None, {VOID: "it was asked for, and nobody was told"})
+                for number in numbers
+            },
+        )
+        raise
+    return numbers
 
 
 class Told(NamedTuple):
