@@ -110,7 +110,10 @@ def run(
         int | None, typer.Option(min=1, help="The largest number of trials to evaluate this time.")
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="The number of processes that evaluate at the same time.")
+        int,
+        typer.Option(
+            min=1, max=1000, help="The number of processes that evaluate at the same time."
+        ),
     ] = 1,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
