@@ -19,6 +19,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+from meseta import __version__
 from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.attributes import DESIGNS
 from meseta.integrations.optuna.changed import Distributions, changes_of, written
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
 # An attribute of studies. 1: the trials say all. 2: amendments and changes count. 3: what is told
 # of a trial is one attribute. Older versions of meseta do not know the later ones.
 FORMAT, OLDEST, NEWEST = "meseta:format", 1, 3
+# The version of meseta that began the study; studies of 0.1.0 do not have it.
+VERSION = "meseta:version"
 
 
 class StorageError(RuntimeError):
@@ -150,7 +153,8 @@ def open_ledger(
         study, database = kept_study(file, patience)
     _check_same(file, study, wanted)
     if not reading:
-        _keep(study, {FORMAT: _format(study), PARAMETERS: written(wanted)})
+        begun = {} if PARAMETERS in study.user_attrs else {VERSION: __version__}
+        _keep(study, {**begun, FORMAT: _format(study), PARAMETERS: written(wanted)})
         designs = designs_of(parameters)
         _keep(study, {DESIGNS: designs} if designs or study.user_attrs.get(DESIGNS) else {})
     return Ledger(file, study, database, parameters, wanted, stored_names(study))
