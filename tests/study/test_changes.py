@@ -141,6 +141,11 @@ REFUSED = {
         "is one to maximize, but lab.toml says minimize",
     ),
     "no old": (LAB + SPEED, [], "'speed' is new: say which value the trials so far had"),
+    "no olds": (
+        LAB + SPEED + SPEED.replace("speed", "feed"),
+        [],
+        "'speed', 'feed' are new: say which value the trials so far had",
+    ),
     "bad old": (LAB + SPEED, ["--old", "speed=fast"], "finite number"),
     "wrong old": (LAB + SPEED, ["--old", "sped=6"], "no new parameter 'sped' (did you mean"),
     "old of an old one": (LAB, ["--old", "x=6"], "'x' is a parameter of the study already"),

@@ -13,12 +13,13 @@ import optuna
 import pytest
 from sqlalchemy import create_engine, inspect
 
+import meseta
 from command_line import typed
 from examples import some
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
 from meseta.study import confirming
 from meseta.study import lab as by_hand
-from meseta.study.ledger import open_ledger
+from meseta.study.ledger import VERSION, open_ledger
 from meseta.study.marks import BY_HAND, WORKER
 from meseta.study.progress import kind_of, progress
 from meseta.study.sampling import FileSampler
@@ -294,6 +295,52 @@ def test_telling_a_file_goes_on_where_it_was_interrupted(lab, monkeypatch):
         assert (
             "other.csv:2: trial" in typed("tell", "lab.toml", "--csv", "other.csv", code=2).stderr
         )
+
+
+def test_a_table_without_rows_is_refused(lab):
+    Path("empty.csv").write_text("trial,x,oil,value\n\n")
+    for words in (["tell", "lab.toml", "--table"], ["import", "lab.toml"]):
+        refused = typed(*words, "empty.csv", code=2).stderr
+        assert "empty.csv has no rows below the line that names its columns" in refused
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[study]\nname = "a\\u0000b"\n', "study.name must be a name without the character NUL"),
+        (f'[study]\nname = "{"n" * 513}"\n', "study.name must be a name of at most 512 letters"),
+        (f'[study]\nvalue = "{"n" * 513}"\n', "value must be a name of at most 512 letters"),
+        (f'[study]\noutcomes = ["{"n" * 513}"]\n', "outcomes must be a name of at most 512"),
+        (
+            '[parameters."x\\u0000"]\nlow = 0\nhigh = 1\n',
+            "must be a name without the character NUL",
+        ),
+        (f"[parameters.{'x' * 513}]\nlow = 0\nhigh = 1\n", "must be a name of at most 512 letters"),
+        (f"[constraints.{'c' * 513}]\nat_most = 1\n", "must be a name of at most 512 letters"),
+    ],
+)
+def test_names_that_a_database_cannot_keep_are_refused(folder, text, says):
+    Path("lab.toml").write_text(text + "[parameters.speed]\nlow = 0\nhigh = 1\n")
+    assert says in typed("ask", "lab.toml", code=2).stderr
+    assert not Path("lab.db").exists()
+
+
+def test_a_name_of_512_letters_is_kept(folder):
+    name = "ü" * 512
+    Path("lab.toml").write_text(f'[study]\nname = "{name}"\n[parameters."{name}"]\nlow=0\nhigh=1\n')
+    typed("ask", "lab.toml")
+    (trial,) = trials()
+    assert set(trial.params) == {name}
+
+
+def test_a_study_says_which_version_began_it(folder, monkeypatch):
+    Path("lab.toml").write_text(LAB)
+    typed("ask", "lab.toml")
+    begun = meseta.__version__
+    monkeypatch.setattr("meseta.__version__", "99.0")
+    typed("ask", "lab.toml")
+    study = open_ledger(read_study("lab.toml"), reading=True).study
+    assert study.user_attrs[VERSION] == begun
 
 
 def test_an_interrupted_attempt_leaves_nothing_behind(lab):

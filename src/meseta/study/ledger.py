@@ -19,7 +19,7 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
-from meseta import __version__
+import meseta
 from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.attributes import DESIGNS
 from meseta.integrations.optuna.changed import Distributions, changes_of, written
@@ -153,7 +153,7 @@ def open_ledger(
         study, database = kept_study(file, patience)
     _check_same(file, study, wanted)
     if not reading:
-        begun = {} if PARAMETERS in study.user_attrs else {VERSION: __version__}
+        begun = {} if PARAMETERS in study.user_attrs else {VERSION: meseta.__version__}
         _keep(study, {**begun, FORMAT: _format(study), PARAMETERS: written(wanted)})
         designs = designs_of(parameters)
         _keep(study, {DESIGNS: designs} if designs or study.user_attrs.get(DESIGNS) else {})

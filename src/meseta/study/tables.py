@@ -138,6 +138,8 @@ def read_table(
         for name, seen in examples.items():
             if isinstance(cell := cells[places[name]], str):
                 seen.see(cell)
+    if not count and not empty:
+        raise ValueError(f"{path} has no rows below the line that names its columns")
     if count > MOST_ROWS:
         raise ValueError(f"{path} has {count} rows, but a study takes {MOST_ROWS} at most")
     texts = [each.texts for each in examples.values()]
