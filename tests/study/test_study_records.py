@@ -325,6 +325,21 @@ def test_names_that_a_database_cannot_keep_are_refused(folder, text, says):
     assert not Path("lab.db").exists()
 
 
+@pytest.mark.parametrize(
+    "table",
+    [
+        "".join(f"[parameters.x{i}]\nlow = 0\nhigh = 1\n" for i in range(1001)),
+        f"[parameters.x]\nchoices = {[f'c{i}' for i in range(1001)]}\n",
+    ],
+)
+def test_what_is_too_large_for_a_model_is_refused_early(folder, table):
+    Path("lab.toml").write_text(table)
+    refused = typed("ask", "lab.toml", code=2).stderr
+    assert "must have 1000 numbers and choices at most" in refused
+    assert "got 1001 together" in refused
+    assert not Path("lab.db").exists()
+
+
 def test_a_name_of_512_letters_is_kept(folder):
     name = "ü" * 512
     Path("lab.toml").write_text(f'[study]\nname = "{name}"\n[parameters."{name}"]\nlow=0\nhigh=1\n')

@@ -42,6 +42,7 @@ __all__ = ["StudyError", "StudyFile", "read_study"]
 
 VERSION = 1  # the newest format of study files
 TOO_DEEP = "lists or tables are nested too deeply"
+MOST_COLUMNS = 1000  # of a model: one for a number, one for each choice
 LONGEST_NAME = 512  # letters: the columns of Optuna's tables
 LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV file
 
@@ -330,6 +331,14 @@ def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
     for name in contents.parameters:
         if not name.strip():
             yield ("parameters", name), "must have a name"
+    columns = sum(len(table.choices or "1") for table in contents.parameters.values())
+    if columns > MOST_COLUMNS:
+        yield (
+            ("parameters",),
+            f"must have {MOST_COLUMNS} numbers and choices at most, since models take hours with "
+            f"more, got {columns} together; leave out what matters least, or group choices by "
+            "numbers that describe them",
+        )
     yield from _wrong_with_names(contents)
     yield from _wrong_with_outcomes(contents)
     if contents.study.storage is not None:
