@@ -301,7 +301,7 @@ def test_a_table_without_rows_is_refused(lab):
     Path("empty.csv").write_text("trial,x,oil,value\n\n")
     for words in (["tell", "lab.toml", "--table"], ["import", "lab.toml"]):
         refused = typed(*words, "empty.csv", code=2).stderr
-        assert "empty.csv has no rows below the line that names its columns" in refused
+        assert "empty.csv:1 names the columns, and no row stands below it" in refused
 
 
 @pytest.mark.parametrize(

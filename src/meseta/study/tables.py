@@ -139,7 +139,8 @@ def read_table(
             if isinstance(cell := cells[places[name]], str):
                 seen.see(cell)
     if not count and not empty:
-        raise ValueError(f"{path} has no rows below the line that names its columns")
+        place = f"{lines.place}{lines.header.number}"
+        raise ValueError(f"{place} names the columns, and no row stands below it")
     if count > MOST_ROWS:
         raise ValueError(f"{path} has {count} rows, but a study takes {MOST_ROWS} at most")
     texts = [each.texts for each in examples.values()]
