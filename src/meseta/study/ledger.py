@@ -20,6 +20,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
 import meseta
+from meseta.boundary import described_error, read_number
 from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.attributes import DESIGNS
 from meseta.integrations.optuna.changed import Distributions, changes_of, written
@@ -151,7 +152,9 @@ def open_ledger(
             _check_format(file, study)
     else:
         study, database = kept_study(file, patience)
-    _check_same(file, study, wanted)
+    with _legible(study):
+        _check_whole(amended_trials(study))
+        _check_same(file, study, wanted)
     if not reading:
         begun = {} if PARAMETERS in study.user_attrs else {VERSION: meseta.__version__}
         _keep(study, {**begun, FORMAT: _format(study), PARAMETERS: written(wanted)})
@@ -183,7 +186,35 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
 
 def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
     """All trials, put right; running ones have an attribute with the silence of their workers."""
-    return with_silence(amended_trials(study), database.now)
+    with _legible(study):
+        trials = amended_trials(study)
+    return with_silence(trials, database.now)
+
+
+@contextmanager
+def _legible(study: optuna.Study) -> Iterator[None]:
+    """Failures to read what is stored become StorageErrors: the database is damaged."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise StorageError(
+            f"what is stored of the study {study.study_name!r} is damaged: "
+            f"{described_error(error)}; nothing was changed. Put back a copy of the database, or "
+            "mend it with the tools of the database"
+        ) from error
+
+
+def _check_whole(trials: Sequence[FrozenTrial]) -> None:
+    """Refuse trials of which some were lost: what is told of one would be stored with another."""
+    for place, trial in enumerate(trials):
+        if trial.number != place:
+            raise ValueError(f"trial {min(place, trial.number)} is missing, or there twice")
+        for name, distribution in trial.distributions.items():
+            if not isinstance(distribution, CategoricalDistribution):
+                read_number(f"{name!r} of trial {place}", trial.params[name])
+        for value in trial.values or ():
+            if not isinstance(value, int | float):
+                raise ValueError(f"the value of trial {place} is {value!r}, and no number")
 
 
 def _patient(
