@@ -5,8 +5,10 @@ import io
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import time
+from contextlib import closing
 from pathlib import Path
 
 import optuna
@@ -754,6 +756,33 @@ def test_a_pending_trial_without_a_design_is_shown_and_can_be_ended(lab):
         typed("tell", "lab.toml", each, "--spoilt", "it has no design")
     assert "`meseta import` takes" in typed("tell", "lab.toml", partly, "1", code=2).stderr
     assert typed("status", "lab.toml").stdout.splitlines()[0].endswith("3 pending")
+
+
+DAMAGE = {
+    "a trial is lost": ("DELETE FROM trials WHERE number = 1", "trial 1 is missing"),
+    "a number is there twice": ("UPDATE trials SET number = 0 WHERE number = 1", "there twice"),
+    "no number": ("UPDATE trial_params SET param_value = 'abc' WHERE param_name = 'x'", "'x' of"),
+    "no value": ("UPDATE trial_values SET value = 'abc'", "the value of trial 0 is 'abc'"),
+    "no JSON": ("UPDATE trial_user_attributes SET value_json = '{'", "JSONDecodeError"),
+    "another kind": ("UPDATE trial_user_attributes SET value_json = '5'", "TypeError"),
+    "no direction": ("DELETE FROM study_directions", "IndexError"),
+    "no state": ("UPDATE trials SET state = 'GONE'", "LookupError"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_study_is_refused_as_one(lab, damage):
+    statement, says = DAMAGE[damage]
+    typed("tell", "lab.toml", 0, "0.5", "--set", "x=1.25")
+    with closing(sqlite3.connect("lab.db")) as connection:
+        connection.execute(statement)
+        connection.commit()
+    content = Path("lab.db").read_bytes()
+    for words in (["status"], ["window"], ["tolerances"], ["tell", 2, "0.5"], ["ask"]):
+        refused = typed(words[0], "lab.toml", *words[1:], code=1).stderr
+        assert "what is stored of the study 'lab' is damaged: " in refused
+        assert says in refused
+    assert Path("lab.db").read_bytes() == content
 
 
 def test_designs_that_others_have_queued_come_first(folder):
