@@ -21,7 +21,7 @@ from examples import some
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
 from meseta.study import confirming
 from meseta.study import lab as by_hand
-from meseta.study.ledger import VERSION, open_ledger
+from meseta.study.ledger import VERSION, StorageError, open_ledger
 from meseta.study.marks import BY_HAND, WORKER
 from meseta.study.progress import kind_of, progress
 from meseta.study.sampling import FileSampler
@@ -720,6 +720,29 @@ def test_whenever_it_is_interrupted_no_trial_is_pending_without_its_design(
         else:
             break
     assert 3 < first < 29
+
+
+def test_a_disk_that_is_full_while_trials_begin_is_said_with_what_stays_pending(
+    folder, monkeypatch
+):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    storage, begun = ledger.database.storage, []
+    create = storage.create_new_trial
+
+    def full(*args, **kwargs):
+        raise StorageError("the disk is full")
+
+    def first_two(*args):
+        begun.append(args)
+        return full() if len(begun) > 2 else create(*args)
+
+    monkeypatch.setattr(storage, "create_new_trial", first_two, raising=False)
+    for name in ("set_trial_user_attr", "set_study_user_attr"):
+        monkeypatch.setattr(storage, name, full, raising=False)
+    with pytest.raises(StorageError, match="full. Trials 0 to 1 had begun and may stay pending"):
+        by_hand.ask(ledger, 4)
+    assert [kind_of(trial) for trial in ledger.trials] == ["asked"] * 2
 
 
 def test_who_asks_while_somebody_else_does_is_given_another_design(folder, monkeypatch):

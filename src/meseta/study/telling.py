@@ -8,7 +8,7 @@ from optuna.trial import FrozenTrial
 
 from meseta.integrations.optuna.attributes import ONCE, TOLD_BY, VOID
 from meseta.integrations.optuna.told import Once, Tell
-from meseta.study.ledger import Ledger, raise_format
+from meseta.study.ledger import Ledger, StorageError, raise_format
 
 MOST_AT_ONCE = 1000  # trials that somebody asks for: a mistyped number must not fill a study
 
@@ -24,16 +24,25 @@ def begin_all(
     try:
         for params, attributes in designs:
             numbers.append(ledger.begin_trial(params, attributes))
-    except BaseException:
-        tell(
-            ledger,
-            {
-                number: Tell(None, {VOID: "it was asked for, and nobody was told"})
-                for number in numbers
-            },
-        )
+    except BaseException as error:
+        _unasked(ledger, numbers, error)
         raise
     return numbers
+
+
+def _unasked(ledger: Ledger, numbers: Sequence[int], why: BaseException) -> None:
+    """End trials that were begun, and that nobody was told of."""
+    void = {
+        number: Tell(None, {VOID: "it was asked for, and nobody was told"}) for number in numbers
+    }
+    try:
+        if void:
+            tell(ledger, void)
+    except StorageError as error:
+        raise StorageError(
+            f"{error}. Trials {numbers[0]} to {numbers[-1]} had begun and may stay pending: "
+            f"`meseta status {ledger.file.label}` shows their designs"
+        ) from why
 
 
 class Told(NamedTuple):
