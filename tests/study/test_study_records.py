@@ -722,9 +722,7 @@ def test_whenever_it_is_interrupted_no_trial_is_pending_without_its_design(
     assert 3 < first < 29
 
 
-def test_a_disk_that_is_full_while_trials_begin_is_said_with_what_stays_pending(
-    folder, monkeypatch
-):
+def test_a_full_disk_is_said_with_what_stays_pending(folder, monkeypatch):
     Path("lab.toml").write_text(LAB, encoding="utf-8")
     ledger = open_ledger(read_study("lab.toml"))
     storage, begun = ledger.database.storage, []
@@ -740,7 +738,7 @@ def test_a_disk_that_is_full_while_trials_begin_is_said_with_what_stays_pending(
     monkeypatch.setattr(storage, "create_new_trial", first_two, raising=False)
     for name in ("set_trial_user_attr", "set_study_user_attr"):
         monkeypatch.setattr(storage, name, full, raising=False)
-    with pytest.raises(StorageError, match="full. Trials 0 to 1 had begun and may stay pending"):
+    with pytest.raises(StorageError, match=r"full\. Trials 0 to 1 had begun and may stay pending"):
         by_hand.ask(ledger, 4)
     assert [kind_of(trial) for trial in ledger.trials] == ["asked"] * 2
 
