@@ -7,7 +7,7 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
 
-from meseta.boundary import unknown
+from meseta.boundary import are, unknown
 from meseta.integrations.optuna.attributes import DESIGNS, executed_of
 from meseta.integrations.optuna.changed import (
     Change,
@@ -190,7 +190,7 @@ def _stated(file: StudyFile, new: Sequence[str], old: Mapping[str, str]) -> dict
     if missing:
         options = " ".join(f"--old {name}=..." for name in missing)
         raise ValueError(
-            f"{', '.join(map(repr, missing))} is new: say which value the trials so far had, "
+            f"{are([*map(repr, missing)])} new: say which value the trials so far had, "
             f"`meseta change {file.label} {options}`"
         )
     parameters = file.ranges()
