@@ -186,12 +186,9 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
 
 def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
     """All trials, put right; running ones have an attribute with the silence of their workers."""
-<<<<<<< HEAD
-    return with_silence(amended_trials(study), database.now, database.listener)
-=======
     with _legible(study):
         trials = amended_trials(study)
-    return with_silence(trials, database.now)
+    return with_silence(trials, database.now, database.listener)
 
 
 @contextmanager
@@ -218,7 +215,6 @@ def _check_whole(trials: Sequence[FrozenTrial]) -> None:
         for value in trial.values or ():
             if not isinstance(value, int | float):
                 raise ValueError(f"the value of trial {place} is {value!r}, and no number")
->>>>>>> doors
 
 
 def _patient(
