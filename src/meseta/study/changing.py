@@ -98,7 +98,13 @@ def store(file: StudyFile, old: Mapping[str, str], agreed: Change) -> list[str]:
     Returns what was told at the very moment, and what the new ranges do not have. A ValueError says
     why nothing was changed.
     """
-    study, change = plan_change(file, old)
+    try:
+        study, change = plan_change(file, old)
+    except ValueError:
+        study, _ = kept_study(file)
+        if changes_of(study)[agreed.order :]:  # which is why it is refused
+            raise ValueError(_meanwhile(study, agreed)) from None
+        raise
     if change is None or not change.is_like(agreed):
         raise ValueError(_meanwhile(study, agreed))
     raise_format(study)
