@@ -1,6 +1,6 @@
 """A wheel, tried in a new environment of each Python that the package is for.
 
-    python tests/interpreters.py dist/meseta-0.1.0-py3-none-any.whl [3.11 3.13]
+    python tests/interpreters.py dist/meseta-0.2.0.dev0-py3-none-any.whl [3.11 3.13]
     python tests/interpreters.py --find 3.10    # where that one is
 
 Interpreters are looked for on the PATH, among those of pyenv, and by uv. Those that are not there

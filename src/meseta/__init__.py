@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from meseta.space.parameter import Categorical, Float, Int
     from meseta.space.space import Space
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 __all__ = [
     "AtLeast",
     "AtMost",

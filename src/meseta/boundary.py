@@ -186,6 +186,12 @@ def unknown(
     return f"there is no {what} {shown(name)}{hint}, only {', '.join(map(repr, names)) or 'none'}"
 
 
+def check_word(what: str, word: object, known: Sequence[str]) -> None:
+    """Refuse what is none of the known words: another one, or no text at all."""
+    if not isinstance(word, str) or word not in known:
+        raise ValueError(unknown(what, word, known))
+
+
 def closest(name: object, known: Iterable[object], cutoff: float = 0.5) -> object | None:
     """The known name that is spelled most like this one; None: it is like none of them."""
     lower = {str(each).lower(): each for each in known}

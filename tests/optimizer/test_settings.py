@@ -81,6 +81,14 @@ def test_keywords_count_more_than_settings():
         ({"seed": -1}, "seed must be at least 0"),
         ({"num_initial": 0}, "num_initial must be at least 1"),
         ({"noise_variance": float("nan")}, "finite.*leave it out"),
+        ({"noise_variance": np.array([0.1, 0.2])}, "noise_variance must be a number, got array"),
+        *(
+            ({name: np.array([0.1, 0.2])}, rf"there is no {what} array\(\[0.1, 0.2\]\), only '")
+            for name, what in {
+                **{each: each for each in ("direction", "kernel", "prior", "edge")},
+                "executed": "value of executed",
+            }.items()
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused_at_once(settings, expected):

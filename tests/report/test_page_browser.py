@@ -1,7 +1,7 @@
 """The HTML report in a real browser: drawn, operated, printed, read without sight or colour."""
 
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -284,6 +284,25 @@ def test_an_old_browser_is_told_why_there_are_no_plots(browser, files):
     assert "too old" in notice.inner_text()
     assert opened.locator("table:visible").count() > 1
     assert opened.locator(".plot:visible").count() == 0
+    context.close()
+
+
+@pytest.mark.parametrize(
+    ("age", "said"),
+    [(-3600, ""), (60, ""), (110, "110 seconds"), (7500, "2 hours"), (10 * 86400, "10 days")],
+)
+def test_the_page_of_a_run_that_was_killed_says_how_old_it_is(browser, tmp_path, age, said):
+    written = datetime(2026, 5, 4, tzinfo=UTC)
+    begun = replace(made_up.two_parameters(), running=Running(3, 9, written, 30))
+    path = report_page.write(begun, tmp_path / "running.html")
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.clock.set_fixed_time(written + timedelta(seconds=age))
+    opened.goto(path.as_uri())
+    notice = opened.locator("#running").inner_text()
+    assert notice.startswith("Was running: 3 of 9" if said else "Running: 3 of 9")
+    assert (f"Not renewed for {said}: " if said else "loads itself anew.") in notice
+    assert ("Not renewed" in notice) == bool(said)
     context.close()
 
 

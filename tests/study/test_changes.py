@@ -141,6 +141,11 @@ REFUSED = {
         "is one to maximize, but lab.toml says minimize",
     ),
     "no old": (LAB + SPEED, [], "'speed' is new: say which value the trials so far had"),
+    "no olds": (
+        LAB + SPEED + SPEED.replace("speed", "feed"),
+        [],
+        "'speed', 'feed' are new: say which value the trials so far had",
+    ),
     "bad old": (LAB + SPEED, ["--old", "speed=fast"], "finite number"),
     "wrong old": (LAB + SPEED, ["--old", "sped=6"], "no new parameter 'sped' (did you mean"),
     "old of an old one": (LAB, ["--old", "x=6"], "'x' is a parameter of the study already"),
@@ -247,7 +252,7 @@ def test_a_worker_that_began_before_the_change_ends_and_says_so(folder, monkeypa
 
 def test_workers_at_work_are_not_disturbed(lab):
     ledger = open_ledger(read_study("lab.toml"))
-    ledger.begin_trial(WORKER, this_worker(ledger.database.now()))
+    ledger.begin_trial({}, {WORKER: this_worker(ledger.database.now())})
     (lab / "lab.toml").write_text(TAKEN["wider"][0])
     refused = typed("change", "lab.toml", "--yes", code=2).stderr
     assert "workers evaluate trials now (4)" in refused

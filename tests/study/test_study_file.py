@@ -15,6 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import meseta
+from command_line import typed
 from examples import examples
 from meseta.gp.fit import KernelName, Prior
 from meseta.optimizer.settings import Direction
@@ -853,8 +854,6 @@ def test_short_noise_is_exact(number, space):
         ("../other.db", "sqlite:////other.db"),
         ("sqlite:///sub/a.db?timeout=9", "sqlite:////lab/sub/a.db?timeout=9"),
         ("sqlite:////data/a.db", "sqlite:////data/a.db"),
-        ("sqlite:///:memory:", "sqlite:///:memory:"),
-        ("sqlite://", "sqlite://"),
         ("${MESETA_HOME}/a.db", "sqlite:////home/me/a.db"),
         ("postgresql://me@host/db", "postgresql://me@host/db"),
         (
@@ -873,6 +872,46 @@ def test_storage(storage, url):
         "MESETA_ALLOW_ENV": "PORT, HOST",
     }
     assert storage_url(storage, Path("/lab/press.toml"), environment) == url
+
+
+@pytest.mark.parametrize(
+    ("storage", "says"),
+    [
+        *(
+            (each, "a database in memory, whose trials are lost")
+            for each in (
+                ":memory:",
+                "sqlite:///:memory:",
+                "sqlite://",
+                "sqlite:///",
+                "sqlite+pysqlite:///",
+                "sqlite:///?timeout=9",
+                "sqlite:///file:a.db?mode=memory&uri=true",
+            )
+        ),
+        ("sqlite:a.db", "an address has :// after its first word"),
+        ("sqlite:/a.db", "an address has :// after its first word"),
+        ("a\0.db", "the character NUL"),
+        (".", "it would be a folder"),
+        ("sqlite:////", "it would be a folder"),
+        ("postgresql://u:sec@ret@host/db", "write that of a user or a password as %40"),
+        ("postgresql://u:secret@host:port/db", "it is no address of a database"),
+        ("${MESETA_URL}", "write that of a user or a password as %40"),
+    ],
+)
+def test_an_address_that_is_none_that_lasts_is_refused(tmp_path, storage, says):
+    environment = {"MESETA_URL": "postgresql://u:sec@ret@host/db"}
+    with pytest.raises(ValueError, match=says) as found:
+        storage_url(storage, tmp_path / "press.toml", environment)
+    assert "ret" not in str(found.value)
+
+
+@pytest.mark.parametrize("name", ["with space", "a#b", "a@b", "übung", "qu'ot\"e", "100%", "a&b=c"])
+def test_a_file_may_have_any_letters_that_a_url_can_hold(folder, name):
+    Path("lab.toml").write_text(f"[study]\nname = 'lab'\nstorage = '''{name}.db'''\n{X}")
+    typed("ask", "lab.toml")
+    assert Path(f"{name}.db").is_file()
+    assert "1 pending" in typed("status", "lab.toml").stdout
 
 
 @pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "meseta_x", "XMESETA_"])

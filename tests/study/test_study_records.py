@@ -5,21 +5,26 @@ import io
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import time
+from contextlib import closing
 from pathlib import Path
 
 import optuna
 import pytest
 from sqlalchemy import create_engine, inspect
 
+import meseta
 from command_line import typed
 from examples import some
 from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
+from meseta.study import confirming
 from meseta.study import lab as by_hand
-from meseta.study.ledger import open_ledger
+from meseta.study.ledger import VERSION, StorageError, open_ledger
 from meseta.study.marks import BY_HAND, WORKER
 from meseta.study.progress import kind_of, progress
+from meseta.study.sampling import FileSampler
 from meseta.study.spreadsheet import quoted, unquoted
 from meseta.study.terminal import harmless, one_line
 from meseta.study.toml.file import read_study
@@ -292,6 +297,67 @@ def test_telling_a_file_goes_on_where_it_was_interrupted(lab, monkeypatch):
         assert (
             "other.csv:2: trial" in typed("tell", "lab.toml", "--csv", "other.csv", code=2).stderr
         )
+
+
+def test_a_table_without_rows_is_refused(lab):
+    Path("empty.csv").write_text("trial,x,oil,value\n\n")
+    for words in (["tell", "lab.toml", "--table"], ["import", "lab.toml"]):
+        refused = typed(*words, "empty.csv", code=2).stderr
+        assert "empty.csv:1 names the columns, and no row stands below it" in refused
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('[study]\nname = "a\\u0000b"\n', "study.name must be a name without the character NUL"),
+        (f'[study]\nname = "{"n" * 513}"\n', "study.name must be a name of at most 512 letters"),
+        (f'[study]\nvalue = "{"n" * 513}"\n', "value must be a name of at most 512 letters"),
+        (f'[study]\noutcomes = ["{"n" * 513}"]\n', "outcomes must be a name of at most 512"),
+        (
+            '[parameters."x\\u0000"]\nlow = 0\nhigh = 1\n',
+            "must be a name without the character NUL",
+        ),
+        (f"[parameters.{'x' * 513}]\nlow = 0\nhigh = 1\n", "must be a name of at most 512 letters"),
+        (f"[constraints.{'c' * 513}]\nat_most = 1\n", "must be a name of at most 512 letters"),
+    ],
+)
+def test_names_that_a_database_cannot_keep_are_refused(folder, text, says):
+    Path("lab.toml").write_text(text + "[parameters.speed]\nlow = 0\nhigh = 1\n")
+    assert says in typed("ask", "lab.toml", code=2).stderr
+    assert not Path("lab.db").exists()
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "".join(f"[parameters.x{i}]\nlow = 0\nhigh = 1\n" for i in range(1001)),
+        f"[parameters.x]\nchoices = {[f'c{i}' for i in range(1001)]}\n",
+    ],
+)
+def test_what_is_too_large_for_a_model_is_refused_early(folder, table):
+    Path("lab.toml").write_text(table)
+    refused = typed("ask", "lab.toml", code=2).stderr
+    assert "must have 1000 numbers and choices at most" in refused
+    assert "got 1001 together" in refused
+    assert not Path("lab.db").exists()
+
+
+def test_a_name_of_512_letters_is_kept(folder):
+    name = "ü" * 512
+    Path("lab.toml").write_text(f'[study]\nname = "{name}"\n[parameters."{name}"]\nlow=0\nhigh=1\n')
+    typed("ask", "lab.toml")
+    (trial,) = trials()
+    assert set(trial.params) == {name}
+
+
+def test_a_study_says_which_version_began_it(folder, monkeypatch):
+    Path("lab.toml").write_text(LAB)
+    typed("ask", "lab.toml")
+    begun = meseta.__version__
+    monkeypatch.setattr("meseta.__version__", "99.0")
+    typed("ask", "lab.toml")
+    study = open_ledger(read_study("lab.toml"), reading=True).study
+    assert study.user_attrs[VERSION] == begun
 
 
 def test_an_interrupted_attempt_leaves_nothing_behind(lab):
@@ -591,7 +657,153 @@ def test_trials_for_which_no_design_was_found_do_not_stay_in_hand(folder, monkey
     monkeypatch.setattr("meseta.optimizer.ask_tell.Optimizer.ask", lambda self, n: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         by_hand.ask(ledger, 3)
-    assert [kind_of(trial) for trial in ledger.trials] == ["void"] * 3
+    assert ledger.trials == []
+
+
+@pytest.mark.parametrize("num", [0, 1001, 10**8])
+def test_more_experiments_than_anybody_carries_out_are_refused(folder, num):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    for command in ("ask", "confirm"):
+        refused = typed(command, "lab.toml", "-n", num or 1001, code=2)
+        assert "-n must be from 1 to 1000, got" in refused.stderr
+    assert not Path("lab.db").exists()
+    ledger = open_ledger(read_study("lab.toml"))
+    for refuse in (
+        by_hand.ask,
+        lambda ledger, num: confirming.plan_runs(ledger, num, "on-purpose"),
+    ):
+        with pytest.raises(ValueError, match=f"-n must be from 1 to 1000, got {num}"):
+            refuse(ledger, num)
+    assert ledger.trials == []
+
+
+@pytest.mark.parametrize("plan", ["ask", "confirm"])
+@pytest.mark.parametrize("killed", [False, True])
+def test_whenever_it_is_interrupted_no_trial_is_pending_without_its_design(
+    folder, monkeypatch, plan, killed
+):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    by_hand.ask(ledger, 4)
+    for number in range(4):
+        typed("tell", "lab.toml", number, number)
+    storage, writes, fatal = ledger.database.storage, [], set()
+
+    def counted(write):
+        def call(*args, **kwargs):
+            writes.append(write)
+            if len(writes) in fatal:
+                raise KeyboardInterrupt
+            return write(*args, **kwargs)
+
+        return call
+
+    for name in dir(storage):
+        if name.startswith(("create_", "set_")):
+            monkeypatch.setattr(storage, name, counted(getattr(storage, name)), raising=False)
+    for first in range(1, 30):
+        fatal.clear()
+        if plan == "ask":
+            ledger.study.enqueue_trial({"x": 0.125, "oil": "mineral"})
+        writes.clear()
+        fatal |= {*range(first, 100)} if killed else {first}
+        before = [trial.number for trial in ledger.trials if kind_of(trial) == "asked"]
+        try:
+            if plan == "ask":
+                by_hand.ask(ledger, 3)
+            else:
+                confirming.plan_runs(ledger, 3, "on-purpose")
+        except KeyboardInterrupt:
+            pending = [trial for trial in ledger.trials if kind_of(trial) == "asked"]
+            assert all(set(trial.params) == {"x", "oil"} for trial in pending)
+            assert killed or plan == "ask" or [each.number for each in pending] == before
+        else:
+            break
+    assert 3 < first < 29
+
+
+def test_a_full_disk_is_said_with_what_stays_pending(folder, monkeypatch):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledger = open_ledger(read_study("lab.toml"))
+    storage, begun = ledger.database.storage, []
+    create = storage.create_new_trial
+
+    def full(*args, **kwargs):
+        raise StorageError("the disk is full")
+
+    def first_two(*args):
+        begun.append(args)
+        return full() if len(begun) > 2 else create(*args)
+
+    monkeypatch.setattr(storage, "create_new_trial", first_two, raising=False)
+    for name in ("set_trial_user_attr", "set_study_user_attr"):
+        monkeypatch.setattr(storage, name, full, raising=False)
+    with pytest.raises(StorageError, match=r"full\. Trials 0 to 1 had begun and may stay pending"):
+        by_hand.ask(ledger, 4)
+    assert [kind_of(trial) for trial in ledger.trials] == ["asked"] * 2
+
+
+def test_who_asks_while_somebody_else_does_is_given_another_design(folder, monkeypatch):
+    Path("lab.toml").write_text(LAB, encoding="utf-8")
+    ledgers = [open_ledger(read_study("lab.toml")) for _ in range(2)]
+    search, others = FileSampler.complete_designs, []
+
+    def slow(self, numbers):
+        found = search(self, numbers)
+        if not others:
+            others.append(())  # the search of the other one is quick
+            others[:] = by_hand.ask(ledgers[1], 2)
+        return found
+
+    monkeypatch.setattr(FileSampler, "complete_designs", slow)
+    own = by_hand.ask(ledgers[0], 3)
+    assert len({tuple(each.params.values()) for each in (*own, *others)}) == 5
+    assert [each.number for each in others] == [0, 1]
+    assert [each.number for each in own] == [2, 3, 4]
+
+
+def test_a_pending_trial_without_a_design_is_shown_and_can_be_ended(lab):
+    ledger = open_ledger(read_study("lab.toml"))
+    number = ledger.begin_trial({}, {BY_HAND: True})
+    partly = ledger.begin_trial({"x": 0.5}, {BY_HAND: True})
+    shown = typed("status", "lab.toml").stdout.splitlines()
+    assert shown[0].endswith("5 pending")
+    assert [line.split() for line in shown[5:]] == [["3", "asked"], ["4", "asked", "0.5"]]
+    assert len(rows("lab.toml")) == 5
+    for each, missing in (number, "x, oil are missing"), (partly, "oil is missing"):
+        refused = typed("tell", "lab.toml", each, "0.5", "--set", "x=1", code=2).stderr
+        assert f"trial {each} was interrupted before it had a design: {missing}" in refused
+        assert f"`meseta tell lab.toml {each} --spoilt REASON` ends it" in refused
+        typed("tell", "lab.toml", each, "--spoilt", "it has no design")
+    assert "`meseta import` takes" in typed("tell", "lab.toml", partly, "1", code=2).stderr
+    assert typed("status", "lab.toml").stdout.splitlines()[0].endswith("3 pending")
+
+
+DAMAGE = {
+    "a trial is lost": ("DELETE FROM trials WHERE number = 1", "trial 1 is missing"),
+    "a number is there twice": ("UPDATE trials SET number = 0 WHERE number = 1", "there twice"),
+    "no number": ("UPDATE trial_params SET param_value = 'abc' WHERE param_name = 'x'", "'x' of"),
+    "no value": ("UPDATE trial_values SET value = 'abc'", "the value of trial 0 is 'abc'"),
+    "no JSON": ("UPDATE trial_user_attributes SET value_json = '{'", "JSONDecodeError"),
+    "another kind": ("UPDATE trial_user_attributes SET value_json = '5'", "TypeError"),
+    "no direction": ("DELETE FROM study_directions", "IndexError"),
+    "no state": ("UPDATE trials SET state = 'GONE'", "LookupError"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_study_is_refused_as_one(lab, damage):
+    statement, says = DAMAGE[damage]
+    typed("tell", "lab.toml", 0, "0.5", "--set", "x=1.25")
+    with closing(sqlite3.connect("lab.db")) as connection:
+        connection.execute(statement)
+        connection.commit()
+    content = Path("lab.db").read_bytes()
+    for words in (["status"], ["window"], ["tolerances"], ["tell", 2, "0.5"], ["ask"]):
+        refused = typed(words[0], "lab.toml", *words[1:], code=1).stderr
+        assert "what is stored of the study 'lab' is damaged: " in refused
+        assert says in refused
+    assert Path("lab.db").read_bytes() == content
 
 
 def test_designs_that_others_have_queued_come_first(folder):

@@ -320,7 +320,7 @@ def test_workers_that_die_while_they_store_a_design(tmp_path):
     ledger.mark(0, WORKER, dead())
     assert release_abandoned(ledger) == [0]
     for number in (1, 2):
-        assert ledger.begin_trial(WORKER, dead()) == number
+        assert ledger.begin_trial({}, {WORKER: dead()}) == number
         name, distribution = list(ledger.distributions.items())[number - 1]
         storage = ledger.database.storage
         storage.set_trial_param(ledger.trial_id(number), name, 0.5, distribution)

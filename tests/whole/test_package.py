@@ -100,3 +100,6 @@ def test_importing_the_package_does_not_import_torch():
 def test_versions_agree():
     for name in ("pyproject.toml", "CITATION.cff"):
         assert meseta.__version__ in (ROOT / name).read_text(encoding="utf-8")
+    newest = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ")[1].splitlines()[0]
+    released = not newest.endswith("(unreleased)")
+    assert meseta.__version__ == newest.split()[0] + ("" if released else ".dev0")

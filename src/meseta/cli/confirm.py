@@ -52,7 +52,9 @@ def confirm(
     with failures(), wrong_use():
         check_form(csv, as_json, xlsx)
         from meseta.study import excel
+        from meseta.study.lab import check_num
 
+        check_num(n)
         with excel.new_file(xlsx) as file, failures():
             ledger = opened(path)
             from meseta.study import confirming, show

@@ -110,7 +110,10 @@ def run(
         int | None, typer.Option(min=1, help="The largest number of trials to evaluate this time.")
     ] = None,
     workers: Annotated[
-        int, typer.Option(min=1, help="The number of processes that evaluate at the same time.")
+        int,
+        typer.Option(
+            min=1, max=1000, help="The number of processes that evaluate at the same time."
+        ),
     ] = 1,
     as_json: Json = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress bar.")] = False,
@@ -264,7 +267,7 @@ def report(
 
 def ask(
     path: StudyPath,
-    n: Annotated[int, typer.Option("-n", min=1, help="The number of experiments.")] = 1,
+    n: Annotated[int, typer.Option("-n", help="The number of experiments, at most 1000.")] = 1,
     as_json: Json = False,
     csv: Csv = False,
     xlsx: Xlsx = None,
@@ -272,11 +275,12 @@ def ask(
     """Show the next experiments to carry out; `meseta tell` takes their results."""
     with failures(), wrong_use():
         check_form(csv, as_json, xlsx)
-        from meseta.study import excel
+        from meseta.study import excel, lab
 
+        lab.check_num(n)
         with excel.new_file(xlsx) as file, failures():
             ledger = opened(path, begin=True)
-            from meseta.study import lab, show
+            from meseta.study import show
             from meseta.study.progress import progress, release_abandoned
             from meseta.study.workers.liveness import Listener
 

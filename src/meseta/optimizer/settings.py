@@ -7,7 +7,7 @@ from typing import Any, Literal, TypedDict, get_args
 
 from meseta.acquisition import methods
 from meseta.acquisition.methods import DEFAULT_METHOD
-from meseta.boundary import EVERY, SEEDS, read_count, read_number, read_possible, unknown
+from meseta.boundary import EVERY, SEEDS, check_word, read_count, read_number, read_possible
 from meseta.gp.fit import KernelName, Prior
 from meseta.measures import Measure, read_measure
 from meseta.measures.constraints import Constraint
@@ -156,8 +156,7 @@ class Settings:
             ("kernel", self.kernel, get_args(KernelName)),
             ("prior", self.prior, get_args(Prior)),
         ):
-            if name not in known:
-                raise ValueError(unknown(what, name, known))
+            check_word(what, name, known)
         check_noise(self.noise)
         check_edge(self.edge)
         self._keep("allowed", check_rules(self.allowed))
@@ -179,10 +178,9 @@ class Settings:
             constraint.check_possible(outcome, possible)
         self._keep("verify", read_count("verify", self.verify, least=0))
         self._keep("give_up", read_count("give_up", self.give_up, least=0))
-        if self.noise_variance is not None and self.noise_variance != VARIES:
+        if self.noise_variance is not None and not _is_varies(self.noise_variance):
             self._keep("noise_variance", _read_variance(self.noise_variance))
-        if self.executed not in get_args(Execution):
-            raise ValueError(unknown("value of executed", self.executed, get_args(Execution)))
+        check_word("value of executed", self.executed, get_args(Execution))
         if self.executed == "unseen":
             methods.check_unseen(self.method)
 
@@ -221,6 +219,10 @@ def _check_known(keywords: Mapping[str, Any], known: Sequence[str]) -> None:
     for name in keywords:
         if name not in known:
             raise TypeError(unknown_setting(name, known))
+
+
+def _is_varies(noise_variance: object) -> bool:
+    return isinstance(noise_variance, str) and noise_variance == VARIES
 
 
 def _read_variance(noise_variance: object) -> float:

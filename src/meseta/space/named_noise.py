@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, get_args
 
-from meseta.boundary import read_number, unknown
+from meseta.boundary import check_word, read_number, unknown
 from meseta.noise import Edge, Environment, NoiseLaw, Normal, Shared, Substituted, Substitution
 from meseta.noise.joint import Part, joint
 from meseta.noise.law import depends_on_x
@@ -85,8 +85,7 @@ def check_noise(noise: NamedNoise | None) -> None:
 def check_edge(edge: NamedEdge) -> None:
     """Refuse what is no edge of any parameters."""
     for word in edge.values() if isinstance(edge, Mapping) else (edge,):
-        if word not in get_args(Edge):
-            raise ValueError(unknown("edge", word, get_args(Edge)))
+        check_word("edge", word, get_args(Edge))
 
 
 def read_environment(noise: NamedNoise | None, space: Space) -> dict[str, Environment]:

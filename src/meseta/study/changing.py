@@ -7,7 +7,7 @@ import optuna
 from optuna.distributions import BaseDistribution
 from optuna.trial import FrozenTrial
 
-from meseta.boundary import unknown
+from meseta.boundary import are, unknown
 from meseta.integrations.optuna.attributes import DESIGNS, executed_of
 from meseta.integrations.optuna.changed import (
     Change,
@@ -98,7 +98,13 @@ def store(file: StudyFile, old: Mapping[str, str], agreed: Change) -> list[str]:
     Returns what was told at the very moment, and what the new ranges do not have. A ValueError says
     why nothing was changed.
     """
-    study, change = plan_change(file, old)
+    try:
+        study, change = plan_change(file, old)
+    except ValueError:
+        study, _ = kept_study(file)
+        if changes_of(study)[agreed.order :]:  # which is why it is refused
+            raise ValueError(_meanwhile(study, agreed)) from None
+        raise
     if change is None or not change.is_like(agreed):
         raise ValueError(_meanwhile(study, agreed))
     raise_format(study)
@@ -190,7 +196,7 @@ def _stated(file: StudyFile, new: Sequence[str], old: Mapping[str, str]) -> dict
     if missing:
         options = " ".join(f"--old {name}=..." for name in missing)
         raise ValueError(
-            f"{', '.join(map(repr, missing))} is new: say which value the trials so far had, "
+            f"{are([*map(repr, missing)])} new: say which value the trials so far had, "
             f"`meseta change {file.label} {options}`"
         )
     parameters = file.ranges()

@@ -11,9 +11,11 @@ from meseta.optimizer.record import Trial
 from meseta.space.parameter import Float, Int, Parameter
 from meseta.study.answer import answer_of, answer_without
 from meseta.study.digits import with_few_digits
+from meseta.study.lab import check_num
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, CONFIRMS
-from meseta.study.progress import kind_of, void
+from meseta.study.progress import kind_of
+from meseta.study.telling import begin_all
 
 if TYPE_CHECKING:
     from meseta.integrations.optuna.study_answer import StudyAnswer
@@ -46,6 +48,7 @@ def plan_runs(ledger: Ledger, num: int, how: How) -> tuple[list[Trial], "StudyAn
 
     Returns them with the recommendation.
     """
+    check_num(num)
     answer = answer_of(ledger)
     design = dict(answer.params)
     places = [_settable(ledger, design)] * num
@@ -54,19 +57,17 @@ def plan_runs(ledger: Ledger, num: int, how: How) -> tuple[list[Trial], "StudyAn
         drawn = answer.optimizer.perturbed(inside, num, seed=len(ledger.trials))
         places = [_settable(ledger, {**design, **answer.space.to_optuna(z)}) for z in drawn]
     mark = {"plan": uuid.uuid4().hex, "how": how, "design": design}
-    planned: list[Trial] = []
-    begun: list[int] = []
-    try:
-        for place in places:
-            number = ledger.begin_trial(BY_HAND, True)
-            begun.append(number)
-            ledger.mark(number, CONFIRMS, {**mark, "place": place if how == "on-purpose" else {}})
-            ledger.set_params(number, _within(ledger, place, answer))
-            planned.append(Trial(number, place, None, "pending", "test"))
-    except BaseException:
-        for number in begun:
-            void(ledger, number, "the plan was interrupted")
-        raise
+    runs = [
+        (
+            _within(ledger, place, answer),
+            {BY_HAND: True, CONFIRMS: {**mark, "place": place if how == "on-purpose" else {}}},
+        )
+        for place in places
+    ]
+    planned = [
+        Trial(number, place, None, "pending", "test")
+        for number, place in zip(begin_all(ledger, runs), places, strict=True)
+    ]
     return planned, answer
 
 

@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from optuna.trial import FrozenTrial, TrialState
 
-from meseta.boundary import EVERY, cut, read_value, unknown
+from meseta.boundary import EVERY, are, cut, read_value, unknown
 from meseta.integrations.optuna.attributes import (
     COMMENT,
     ERROR,
@@ -18,6 +19,7 @@ from meseta.integrations.optuna.attributes import (
     VOID,
     amendments_of,
     executed_of,
+    is_void,
     is_withdrawn,
     outcomes_of,
     stated_of,
@@ -34,16 +36,17 @@ from meseta.study.entries import read_text_number, read_values
 from meseta.study.identity import identity, is_same_experiment
 from meseta.study.ledger import Ledger
 from meseta.study.marks import BY_HAND, CONFIRMS
-from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of, void
+from meseta.study.progress import is_given_up, keep_instead, kept_instead, kind_of
 from meseta.study.quality import NONE as NO_QUALITY
 from meseta.study.quality import Quality, agrees, quality_of, read_quality, tells_design, texts_in
 from meseta.study.sampling import FileSampler
 from meseta.study.spreadsheet import COMMENT as COMMENT_COLUMN
 from meseta.study.spreadsheet import FAILED, STATE, TRIAL
 from meseta.study.tables import Row, check_columns, read_table, study_columns
-from meseta.study.telling import Told, tell
+from meseta.study.telling import MOST_AT_ONCE, Told, begin_all, tell
 from meseta.study.unusual import Said, unusual
 from meseta.study.workers.liveness import GRACE
+from meseta.study.workers.nearness import BESIDE, distance
 
 FAILURE = ("failed", "fail")  # in place of a value
 NO_NUMBER = (
@@ -56,6 +59,7 @@ NO_NUMBER = (
     "n/a",
 )  # not taken for failures
 TOLD_AS_FAILED = "told as failed"
+ATTEMPTS = 5  # searches for designs that nobody else has
 
 
 @dataclass(frozen=True)
@@ -93,29 +97,54 @@ class Outcomes(NamedTuple):
     notes: list[str]
 
 
-def ask(ledger: Ledger, num: int) -> list[Trial]:
-    """The next experiments to carry out; they are pending until they are told.
+def check_num(num: int) -> None:
+    """Refuse more experiments than anybody carries out at a time."""
+    if not 1 <= num <= MOST_AT_ONCE:
+        raise ValueError(
+            f"-n must be from 1 to {MOST_AT_ONCE}, got {num}; ask for the next ones once these "
+            "are told"
+        )
 
-    Trials begin before the search for their designs, so that others who ask meanwhile see them.
-    """
-    sampler = FileSampler(ledger, by_hand=True)
-    ledger.study.sampler = sampler
+
+def ask(ledger: Ledger, num: int) -> list[Trial]:
+    """The next experiments to carry out; they are pending until they are told."""
+    check_num(num)
+    ledger.study.sampler = FileSampler(ledger)
     waiting = sum(trial.state == TrialState.WAITING for trial in ledger.trials)
-    queued = [ledger.ask() for _ in range(min(num, waiting))]
-    planned = [_pending_trial(ledger, each.number, ledger.design_of(each)) for each in queued]
-    if len(planned) < num:
-        numbers = [ledger.begin_trial(BY_HAND, True) for _ in range(num - len(planned))]
-        try:
-            designs = sampler.complete_designs(ledger.study, numbers)
-            for number, exact in zip(numbers, designs, strict=True):
-                params = readable(ledger.file, ledger.parameters, exact)
-                ledger.set_params(number, params)
-                planned.append(_pending_trial(ledger, number, params))
-        except BaseException:
-            for number in numbers[len(planned) - len(queued) :]:
-                void(ledger, number, "no design was found for it")
-            raise
-    return planned
+    planned = [_queued(ledger) for _ in range(min(num, waiting))]
+    designs = _new_designs(ledger, num - len(planned))
+    numbers = begin_all(ledger, [(design, {BY_HAND: True}) for design in designs])
+    return planned + list(map(partial(_pending_trial, ledger), numbers, designs))
+
+
+def _queued(ledger: Ledger) -> Trial:
+    """A trial that was enqueued; it is a person's only once its design is whole."""
+    trial = ledger.ask()
+    ledger.mark(trial.number, BY_HAND, True)
+    return _pending_trial(ledger, trial.number, ledger.design_of(trial))
+
+
+def _new_designs(ledger: Ledger, num: int, attempts: int = ATTEMPTS) -> list[dict[str, Any]]:
+    """Designs that nobody else is at; nothing is stored.
+
+    Somebody may begin trials while we search: at the same designs, or with a search of their own,
+    which would end there. Then we search again, at most `attempts` times.
+    """
+    if not num:
+        return []
+    first = len(ledger.trials)
+    exact = FileSampler(ledger).complete_designs(range(first, first + num))
+    designs = [readable(ledger.file, ledger.parameters, each) for each in exact]
+    ledger.check_unchanged()
+    if attempts and any(_in_the_way(ledger, each, designs) for each in ledger.trials[first:]):
+        return _new_designs(ledger, num, attempts - 1)
+    return designs
+
+
+def _in_the_way(ledger: Ledger, other: FrozenTrial, designs: Sequence[dict[str, Any]]) -> bool:
+    if is_void(other):
+        return False
+    return not other.params or any(distance(ledger, each, other) < BESIDE for each in designs)
 
 
 def _pending_trial(ledger: Ledger, number: int, params: Mapping[str, Any]) -> Trial:
@@ -275,6 +304,7 @@ def _read_outcome(
     cells: Cells,
 ) -> Outcome:
     trial = asked_for(trials, number)
+    _check_designed(ledger, trial)
     value, failed, texts, others, comment, quality, table = cells
     confirms = trial.user_attrs.get(CONFIRMS, {})
     place = confirms.get("place", {})
@@ -363,6 +393,18 @@ def check_running(ledger: Ledger, number: int) -> None:
     trial = asked_for(trials, number)
     if trial.state.is_finished():
         raise ValueError(_told_sentence(trials, number, trial))
+
+
+def _check_designed(ledger: Ledger, trial: FrozenTrial) -> None:
+    """Refuse a trial that was interrupted before it had its whole design: nobody has seen it."""
+    missing = [name for name in ledger.parameters if name not in trial.params]
+    if missing and (trial.params or not trial.state.is_finished()):
+        end = f"`meseta tell {ledger.file.label} {trial.number} --spoilt REASON` ends it, and "
+        raise ValueError(
+            f"trial {trial.number} was interrupted before it had a design: {are(missing)} missing. "
+            f"{'' if trial.state.is_finished() else end}`meseta import` takes experiments that "
+            "nobody asked for"
+        )
 
 
 def told_already(trials: Sequence[FrozenTrial], number: int) -> FrozenTrial | None:

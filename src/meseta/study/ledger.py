@@ -15,10 +15,12 @@ from optuna.distributions import (
     IntDistribution,
 )
 from optuna.exceptions import StorageInternalError
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import SQLAlchemyError
 
+import meseta
+from meseta.boundary import described_error, read_number
 from meseta.integrations.optuna.amended import amended_trials
 from meseta.integrations.optuna.attributes import DESIGNS
 from meseta.integrations.optuna.changed import Distributions, changes_of, written
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
 # An attribute of studies. 1: the trials say all. 2: amendments and changes count. 3: what is told
 # of a trial is one attribute. Older versions of meseta do not know the later ones.
 FORMAT, OLDEST, NEWEST = "meseta:format", 1, 3
+# The version of meseta that began the study; studies of 0.1.0 do not have it.
+VERSION = "meseta:version"
 
 
 class StorageError(RuntimeError):
@@ -102,20 +106,19 @@ class Ledger:
                 "the same command again"
             )
 
-    def begin_trial(self, key: str, value: Any) -> int:
-        """Begin a trial with an attribute and no design yet; returns its number."""
+    def begin_trial(self, params: Mapping[str, Any], attributes: Mapping[str, Any]) -> int:
+        """Begin a trial with its design, stored whole or not at all; returns its number."""
         storage = self.database.storage
-        begun = storage.create_new_trial(storage.get_study_id_from_name(self.file.name))
-        storage.set_trial_user_attr(begun, key, value)
-        return storage.get_trial_number_from_id(begun)
-
-    def set_params(self, number: int, params: Mapping[str, Any]) -> None:
-        """Set the design of a trial that has begun."""
-        storage, begun = self.database.storage, self.trial_id(number)
-        for name, distribution in self.distributions.items():
-            internal = distribution.to_internal_repr(params[name])
-            stored = self.stored.get(name, name)
-            storage.set_trial_param(begun, stored, internal, distribution)
+        begun = create_trial(
+            state=TrialState.RUNNING,
+            params=dict(params),
+            distributions={name: self.distributions[name] for name in params},
+            user_attrs=dict(attributes),
+        )
+        study_id = storage.get_study_id_from_name(self.file.name)
+        return storage.get_trial_number_from_id(
+            storage.create_new_trial(study_id, self._as_stored(begun))
+        )
 
     def trial_id(self, number: int) -> int:
         storage = self.database.storage
@@ -149,9 +152,12 @@ def open_ledger(
             _check_format(file, study)
     else:
         study, database = kept_study(file, patience)
-    _check_same(file, study, wanted)
+    with _legible(study):
+        _check_whole(amended_trials(study))
+        _check_same(file, study, wanted)
     if not reading:
-        _keep(study, {FORMAT: _format(study), PARAMETERS: written(wanted)})
+        begun = {} if PARAMETERS in study.user_attrs else {VERSION: meseta.__version__}
+        _keep(study, {**begun, FORMAT: _format(study), PARAMETERS: written(wanted)})
         designs = designs_of(parameters)
         _keep(study, {DESIGNS: designs} if designs or study.user_attrs.get(DESIGNS) else {})
     return Ledger(file, study, database, parameters, wanted, stored_names(study))
@@ -180,7 +186,35 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
 
 def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
     """All trials, put right; running ones have an attribute with the silence of their workers."""
-    return with_silence(amended_trials(study), database.now, database.listener)
+    with _legible(study):
+        trials = amended_trials(study)
+    return with_silence(trials, database.now, database.listener)
+
+
+@contextmanager
+def _legible(study: optuna.Study) -> Iterator[None]:
+    """Failures to read what is stored become StorageErrors: the database is damaged."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise StorageError(
+            f"what is stored of the study {study.study_name!r} is damaged: "
+            f"{described_error(error)}; nothing was changed. Put back a copy of the database, or "
+            "mend it with the tools of the database"
+        ) from error
+
+
+def _check_whole(trials: Sequence[FrozenTrial]) -> None:
+    """Refuse trials of which some were lost: what is told of one would be stored with another."""
+    for place, trial in enumerate(trials):
+        if trial.number != place:
+            raise ValueError(f"trial {min(place, trial.number)} is missing, or there twice")
+        for name, distribution in trial.distributions.items():
+            if not isinstance(distribution, CategoricalDistribution):
+                read_number(f"{name!r} of trial {place}", trial.params[name])
+        for value in trial.values or ():
+            if not isinstance(value, int | float):
+                raise ValueError(f"the value of trial {place} is {value!r}, and no number")
 
 
 def _patient(

@@ -6,11 +6,11 @@ from typing import Any
 
 import optuna
 from optuna.distributions import BaseDistribution
-from optuna.trial import FrozenTrial
+from optuna.trial import FrozenTrial, TrialState, create_trial
 
 from meseta.integrations.optuna.sampler import RobustSampler
 from meseta.study.ledger import Ledger
-from meseta.study.marks import BY_HAND, WORKER
+from meseta.study.marks import WORKER
 from meseta.study.workers.liveness import this_worker
 
 
@@ -21,13 +21,12 @@ class FileSampler(RobustSampler):
     that worker still lives.
     """
 
-    def __init__(self, ledger: Ledger, *, by_hand: bool = False) -> None:
+    def __init__(self, ledger: Ledger) -> None:
         settings = ledger.file.settings()
         super().__init__(settings=replace(settings, initial="sobol"))
         # the parameters of a file are known from the start, so designs can be given
         self._settings = settings
         self._ledger = ledger
-        self._by_hand = by_hand
 
     def infer_relative_search_space(
         self, study: optuna.Study, trial: FrozenTrial
@@ -44,24 +43,22 @@ class FileSampler(RobustSampler):
         design = super().sample_relative(study, trial, by_name)
         return {self._ledger.stored.get(name, name): value for name, value in design.items()}
 
-    def complete_designs(self, study: optuna.Study, numbers: Sequence[int]) -> list[dict[str, Any]]:
-        """The designs of trials that have begun, with values of observed parameters, too."""
-        distributions = self._ledger.distributions
-        trials = study.get_trials(deepcopy=False)
-        return [
-            {
-                name: params[name]
-                if name in params
-                else self.sample_independent(study, trials[number], name, distribution)
+    def complete_designs(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """The designs of the next trials, with values of observed parameters, too."""
+        study, distributions = self._ledger.study, self._ledger.distributions
+        trial = create_trial(state=TrialState.RUNNING)
+        completed = []
+        for number, params in zip(
+            numbers, self.designs(study, numbers, distributions), strict=True
+        ):
+            trial.number = number
+            independent = {
+                name: self.sample_independent(study, trial, name, distribution)
                 for name, distribution in distributions.items()
+                if name not in params
             }
-            for number, params in zip(
-                numbers, self.designs(study, numbers, distributions), strict=True
-            )
-        ]
+            completed.append({name: {**params, **independent}[name] for name in distributions})
+        return completed
 
     def before_trial(self, study: optuna.Study, trial: FrozenTrial) -> None:
-        mark: tuple[str, Any] = BY_HAND, True
-        if not self._by_hand:
-            mark = WORKER, this_worker(self._ledger.database.now())
-        self._ledger.mark(trial.number, *mark)
+        self._ledger.mark(trial.number, WORKER, this_worker(self._ledger.database.now()))

@@ -183,8 +183,16 @@ def trial_data(trials: Sequence[FrozenTrial], file: StudyFile) -> list[dict[str,
             "amendments": [amendment_data(each) for each in amendments_of(trial)],
         }
         for trial in trials
-        if kind_of(trial) not in ("void", "abandoned") and trial.params
+        if _is_listed(trial)
     ]
+
+
+def _is_listed(trial: FrozenTrial) -> bool:
+    """Whether it counts; what is pending does so without a design, too."""
+    kind = kind_of(trial)
+    return kind in ("asked", "running") or (
+        kind not in ("void", "abandoned") and bool(trial.params)
+    )
 
 
 def _quality(trial: FrozenTrial) -> dict[str, Any]:

@@ -138,6 +138,9 @@ def read_table(
         for name, seen in examples.items():
             if isinstance(cell := cells[places[name]], str):
                 seen.see(cell)
+    if not count and not empty:
+        place = f"{lines.place}{lines.header.number}"
+        raise ValueError(f"{place} names the columns, and no row stands below it")
     if count > MOST_ROWS:
         raise ValueError(f"{path} has {count} rows, but a study takes {MOST_ROWS} at most")
     texts = [each.texts for each in examples.values()]

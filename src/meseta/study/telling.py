@@ -1,14 +1,48 @@
-"""Tell trials: an outcome is stored whole, and what came of it is read back."""
+"""Begin and tell trials: a design or an outcome is stored whole, and what came of it read back."""
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from optuna.exceptions import UpdateFinishedTrialError
 from optuna.trial import FrozenTrial
 
-from meseta.integrations.optuna.attributes import ONCE, TOLD_BY
+from meseta.integrations.optuna.attributes import ONCE, TOLD_BY, VOID
 from meseta.integrations.optuna.told import Once, Tell
-from meseta.study.ledger import Ledger, raise_format
+from meseta.study.ledger import Ledger, StorageError, raise_format
+
+MOST_AT_ONCE = 1000  # trials that somebody asks for: a mistyped number must not fill a study
+
+
+def begin_all(
+    ledger: Ledger, designs: Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]
+) -> list[int]:
+    """Begin trials with their designs and attributes; interrupted, none of them counts.
+
+    Returns their numbers.
+    """
+    numbers: list[int] = []
+    try:
+        for params, attributes in designs:
+            numbers.append(ledger.begin_trial(params, attributes))
+    except BaseException as error:
+        _unasked(ledger, numbers, error)
+        raise
+    return numbers
+
+
+def _unasked(ledger: Ledger, numbers: Sequence[int], why: BaseException) -> None:
+    """End trials that were begun, and that nobody was told of."""
+    void = {
+        number: Tell(None, {VOID: "it was asked for, and nobody was told"}) for number in numbers
+    }
+    try:
+        if void:
+            tell(ledger, void)
+    except StorageError as error:
+        raise StorageError(
+            f"{error}. Trials {numbers[0]} to {numbers[-1]} had begun and may stay pending: "
+            f"`meseta status {ledger.file.label}` shows their designs"
+        ) from why
 
 
 class Told(NamedTuple):

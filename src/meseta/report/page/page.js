@@ -207,7 +207,26 @@
   // ---- a study that is still running
 
   const running = document.getElementById("running");
+  let said = null; // by the notice, of a page that is old
   const place = `meseta-place ${window.location.pathname}`;
+
+  const RENEWED = 3; // times the seconds until a newer page may be there, after which this one is old
+
+  function inWords(seconds) {
+    const units = [["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+    const [unit, length] = units.find((each) => seconds >= 2 * each[1]) ?? units.at(-1);
+    return `${Math.floor(seconds / length)} ${unit}s`;
+  }
+
+  // A run that was killed leaves its last page behind.
+  function tellAge() {
+    const { again, written } = running.dataset;
+    const age = Date.now() / 1000 - Number(written);
+    if (age < RENEWED * Number(again)) return;
+    said ??= running.textContent.replace("Running:", "Was running:");
+    running.textContent = `${said} Not renewed for ${inWords(age)}: the trials take that long, or ` +
+      "the run was ended and could not say so.";
+  }
 
   function rememberPlace() {
     const tab = tabs.find((each) => each.getAttribute("aria-selected") === "true");
@@ -230,6 +249,7 @@
   }
 
   function loadAnew() {
+    tellAge();
     const panel = playground?.closest("[role=tabpanel]");
     if (printing || (panel && !panel.hidden)) return; // somebody tries something
     rememberPlace();
@@ -239,6 +259,7 @@
   // ---- start
 
   const before = rememberedPlace();
+  if (running) tellAge();
   tabs.forEach((tab, index) => {
     tab.addEventListener("click", () => open(tab));
     tab.addEventListener("keydown", (event) => {

@@ -1,4 +1,7 @@
-"""The line above the report of a study that is still running; the script loads the page anew."""
+"""The line above the report of a study that is still running; the script loads the page anew.
+
+A run that was killed cannot say so: the script says how old a page is that nobody has renewed.
+"""
 
 from meseta.report.page.markup import Markup, element
 from meseta.report.views.running import Running
@@ -16,6 +19,7 @@ def running_notice(running: Running | None) -> Markup | None:
         class_="notice running",
         id="running",
         data_again=running.again,
+        data_written=round(running.written.timestamp()),
     )
 
 

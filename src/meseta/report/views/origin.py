@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from importlib.metadata import version
+
+import meseta
 
 
 @dataclass(frozen=True)
@@ -17,4 +18,4 @@ class Origin:
 def origin(file: str = "") -> Origin:
     """Here and now."""
     now = datetime.now().astimezone()
-    return Origin(now.strftime("%Y-%m-%d %H:%M %z"), version("meseta"), file)
+    return Origin(now.strftime("%Y-%m-%d %H:%M %z"), meseta.__version__, file)

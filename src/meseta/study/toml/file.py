@@ -42,6 +42,8 @@ __all__ = ["StudyError", "StudyFile", "read_study"]
 
 VERSION = 1  # the newest format of study files
 TOO_DEEP = "lists or tables are nested too deeply"
+MOST_COLUMNS = 1000  # of a model: one for a number, one for each choice
+LONGEST_NAME = 512  # letters: the columns of Optuna's tables
 LARGEST = 16 * 2**20  # bytes; longer lists of measurements belong into a CSV file
 
 
@@ -329,6 +331,15 @@ def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
     for name in contents.parameters:
         if not name.strip():
             yield ("parameters", name), "must have a name"
+    columns = sum(len(table.choices or "1") for table in contents.parameters.values())
+    if columns > MOST_COLUMNS:
+        yield (
+            ("parameters",),
+            f"must have {MOST_COLUMNS} numbers and choices at most, since models take hours with "
+            f"more, got {columns} together; leave out what matters least, or group choices by "
+            "numbers that describe them",
+        )
+    yield from _wrong_with_names(contents)
     yield from _wrong_with_outcomes(contents)
     if contents.study.storage is not None:
         try:
@@ -348,6 +359,23 @@ def _more(contents: Contents) -> Iterator[tuple[Place, str]]:
             yield place, f"must name two or more, each once, got {list(joint.parameters)}"
     if isinstance(contents.objective, CommandObjective):
         yield from _wrong_with_command(contents.objective, contents.parameters)
+
+
+def _wrong_with_names(contents: Contents) -> Iterator[tuple[Place, str]]:
+    """Names that some database cannot keep: a study may move from one to another."""
+    table = contents.study
+    named: list[tuple[Place, str | None]] = [
+        (("study", "name"), table.name),
+        (("study", "value"), table.value),
+        *((("study", "outcomes"), name) for name in table.outcomes),
+        *((("parameters", name), name) for name in contents.parameters),
+        *((("constraints", name), name) for name in contents.constraints),
+    ]
+    for place, name in named:
+        if name is not None and len(name) > LONGEST_NAME:
+            yield place, f"must be a name of at most {LONGEST_NAME} letters, got {len(name)}"
+        if name is not None and "\0" in name:
+            yield place, f"must be a name without the character NUL, got {shown(name)}"
 
 
 def _wrong_with_outcomes(contents: Contents) -> Iterator[tuple[Place, str]]:

@@ -8,6 +8,9 @@ from urllib.parse import quote
 
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _SQLITE = "sqlite:///"
+_IN_MEMORY = re.compile(r":memory:|[?&]mode=memory\b|^sqlite(\+\w+)?:///?(\?|$)")
+_SCHEME = re.compile(r"[a-z][a-z0-9+]+:(?!//)")  # of one letter it is a drive
+_TWO_AT = re.compile(r"[^/]*://[^/]*@[^/]*@")
 PREFIX = "MESETA_"
 ALLOWED = "MESETA_ALLOW_ENV"  # names of more variables that study files may use, with commas
 
@@ -26,9 +29,10 @@ def storage_url(
     if storage is None:
         return _sqlite(path.with_suffix(".db"), path)
     filled = _filled(storage, os.environ if environment is None else environment)
+    _check_address(filled)
     if "://" not in filled:
         return _sqlite(path.parent / filled, path)
-    if filled.startswith(_SQLITE) and filled != _SQLITE and ":memory:" not in filled:
+    if filled.startswith(_SQLITE):
         file, *rest = filled.removeprefix(_SQLITE).split("?", 1)
         return "?".join([_sqlite(path.parent / file, path), *rest])
     return filled
@@ -41,6 +45,38 @@ def check_storage(storage: str) -> None:
             raise ValueError(f"must name variables as in ${{MESETA_PASSWORD}}, got ${{{name}}}")
     if "${" in _VARIABLE.sub("", storage):
         raise ValueError("must close every ${ with }, as in ${MESETA_PASSWORD}")
+
+
+def _check_address(storage: str) -> None:
+    """Refuse what would be another database than meant, or none that lasts. No value is shown."""
+    if "\0" in storage:
+        raise ValueError("it must not have the character NUL")
+    if _IN_MEMORY.search(storage):
+        raise ValueError(
+            "it would be a database in memory, whose trials are lost when the command ends; name a "
+            "file, such as press.db"
+        )
+    if _SCHEME.match(storage):
+        raise ValueError(
+            "an address has :// after its first word, as in sqlite:///press.db; a file has a path "
+            "alone"
+        )
+    if _TWO_AT.match(storage):
+        raise ValueError(
+            "there are two @ before the host; write that of a user or a password as %40, or name a "
+            "variable, ${MESETA_PASSWORD}, whose value may have any letters"
+        )
+    if "://" in storage:
+        from sqlalchemy.engine import make_url
+        from sqlalchemy.exc import ArgumentError
+
+        try:
+            make_url(storage)
+        except (ArgumentError, ValueError):  # which may have the password in its message
+            raise ValueError(
+                "it is no address of a database, such as "
+                "postgresql://user:${MESETA_PASSWORD}@host:5432/name"
+            ) from None
 
 
 def _filled(storage: str, environment: Mapping[str, str]) -> str:
@@ -73,6 +109,8 @@ def _sqlite(file: Path, study: Path) -> str:
             "it would be the study file itself; rename that to end in .toml, or set storage to "
             "another file"
         )
+    if os.path.isdir(file):
+        raise ValueError("it would be a folder; name a file in it")
     name = Path(os.path.abspath(file)).as_posix()
     if re.search(r"\?|%[0-9A-Fa-f]{2}", name):  # versions of SQLAlchemy differ in what %20 means
         raise ValueError(
