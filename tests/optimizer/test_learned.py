@@ -133,10 +133,7 @@ def test_pairs_make_the_interval_narrower():
     planned = few.recommend()
     for each in random.normal(0, 0.05, 60):
         few.tell({"x": 0.5}, None, executed={"x": 0.5 + each})
-    x = planned.params["x"]
-    row = few.space.to_cube({"x": x})
-    moments = few.posterior.joint(torch.tensor([[x]], dtype=torch.double))
-    assert few._value_in_use(row, moments)[1] < planned.std
+    assert few.promise({"x": planned.params["x"]}).std < planned.std
     assert few.learned["x"].worth == 64
 
 

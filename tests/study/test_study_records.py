@@ -360,6 +360,14 @@ def test_a_study_says_which_version_began_it(folder, monkeypatch):
     assert study.user_attrs[VERSION] == begun
 
 
+def test_a_study_of_an_earlier_version_says_once_that_figures_follow_other_rules(lab, monkeypatch):
+    typed("tell", "lab.toml", 0, "10")
+    assert "earlier version" not in typed("recommend", "lab.toml").stderr
+    monkeypatch.setattr("meseta.study.ledger.VERSION", "meseta:nobody-recorded-it")
+    assert "begun with an earlier version" in typed("recommend", "lab.toml").stderr
+    assert "earlier version" not in typed("recommend", "lab.toml").stderr
+
+
 def test_an_interrupted_attempt_leaves_nothing_behind(lab):
     ledger = open_ledger(read_study("lab.toml"))
     ledger.mark(0, EXECUTED, {"x": 1.75})

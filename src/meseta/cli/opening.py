@@ -7,6 +7,7 @@ import typer
 
 from meseta.cli.endings import failures, wrong_use
 from meseta.cli.printing import echo, print_json
+from meseta.study.terminal import say
 
 if TYPE_CHECKING:
     from meseta.study.ledger import Ledger
@@ -74,10 +75,13 @@ def opened(
             check_objective(file)
     with failures():
         from meseta.study.database import PATIENCE
-        from meseta.study.ledger import open_ledger
+        from meseta.study.ledger import news_of_figures, open_ledger
 
         patience = PATIENCE if patient else 0.0
-        return open_ledger(file, begin=begin, reading=reading, patience=patience)
+        ledger = open_ledger(file, begin=begin, reading=reading, patience=patience)
+        if model and reading and (news := news_of_figures(ledger)):
+            say(f"note: {news}")
+        return ledger
 
 
 def told(ledger: "Ledger", count: int, as_json: bool, known: int = 0) -> None:

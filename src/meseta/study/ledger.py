@@ -1,7 +1,7 @@
 """The trials of a study in its storage; refused where they belong to another study."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
@@ -45,6 +45,15 @@ if TYPE_CHECKING:
 FORMAT, OLDEST, NEWEST = "meseta:format", 1, 3
 # The version of meseta that began the study; studies of 0.1.0 do not have it.
 VERSION = "meseta:version"
+# The rules by which figures of a study were computed when it was last asked; not there: those of
+# the version that began it. What has changed since 0.1.0 is said once.
+RULES, NEWEST_RULES = "meseta:rules", 2
+OTHER_FIGURES = (
+    "this study was begun with an earlier version of meseta, and its figures follow other rules "
+    "now: the scatter of single values counts in yield, limits and capability (scatter_in_use = "
+    '"none" leaves it out); intervals leave open what the data do not say of the model, and are '
+    "wider; the design recommended is the best bet, one standard deviation below its mean"
+)
 
 
 class StorageError(RuntimeError):
@@ -270,6 +279,16 @@ def _check_same(file: StudyFile, study: optuna.Study, wanted: Distributions) -> 
             f"`meseta status {file.label} --csv > trials.csv`, give the study another name in the "
             "file, and take them over with `meseta import`"
         )
+
+
+def news_of_figures(ledger: Ledger) -> str:
+    """Say once of a study of an earlier version which figures follow other rules; otherwise ''."""
+    known = ledger.study.user_attrs
+    if VERSION in known or RULES in known or not ledger.trials:
+        return ""
+    with suppress(StorageError), storage_failures(ledger.file):  # otherwise it is said again
+        _keep(ledger.study, {RULES: NEWEST_RULES})
+    return OTHER_FIGURES
 
 
 def _keep(study: optuna.Study, attributes: Mapping[str, Any]) -> None:

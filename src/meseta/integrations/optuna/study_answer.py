@@ -1,7 +1,7 @@
 """The robust optimum of a study, beside the nominal one."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
 import optuna
@@ -43,16 +43,7 @@ def answer(study: Study, settings: Settings, *, without: Collection[int] = ()) -
     order = order_of(study)
     robust = _outside(optimizer.recommend(), space, order)
     return StudyAnswer(
-        robust.params,
-        robust.mean,
-        robust.std,
-        robust.nominal_mean,
-        robust.nominal_std,
-        robust.test,
-        robust.beyond,
-        robust.possible,
-        robust.kept,
-        robust.outside,
+        **{each.name: getattr(robust, each.name) for each in fields(Recommendation)},
         nominal=_outside(optimizer.nominal(), space, order),
         notes=notes,
         optimizer=optimizer,
