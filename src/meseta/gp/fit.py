@@ -3,7 +3,8 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -65,6 +66,10 @@ STEP = 1e-3  # for the curvature of the log posterior, in logs of hyper-paramete
 DRAWN, DRAWN_OF_MANY = 24, 8
 WIDER, MOST_WEIGHT, LEAST_SHARE = 1.2, 4.0, 1e-2
 EDGE = 1e-9  # of the unit cube: no score is infinite
+# Noise is told from none where twice the logarithm of the likelihood ratio is at least the 95 %
+# point of its law, half a chi^2 with one degree of freedom. Without noise lengthscales are shorter,
+# by these logs at the starts of the climbs.
+TOLD, SHORTER = 2.71, (0.0, 1.0, 2.0)
 
 
 class FitInfo(NamedTuple):
@@ -85,6 +90,18 @@ class Weighted(NamedTuple):
     weights: tuple[float, ...]
 
 
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """Whether single values scatter around f, as far as their fit can tell."""
+
+    hills: "tuple[_Hill, ...]"
+
+    @cached_property
+    def told(self) -> bool:
+        """Whether the noise variance was told, or can be told from its least."""
+        return _told(self.hills)
+
+
 class Fit(NamedTuple):
     """Surrogates of the same data, and the weight of each; the heaviest first."""
 
@@ -93,6 +110,7 @@ class Fit(NamedTuple):
     info: FitInfo
     # with hyper-parameters as the data leave them open, for what is promised
     draws: Callable[[], Weighted]
+    scatter: "Scatter"
 
 
 def fit_surrogate(
@@ -217,7 +235,8 @@ def fit_surrogates(
     if slope > STEEP:
         messages.append(f"the fit has not converged: it ended at a slope of {slope:.1g}")
     info = FitInfo(weights, ends[0].value, evaluations, len(many), slope, tuple(messages))
-    return Fit(tuple(surrogates), tuple(weights.values()), info, partial(_drawn, tuple(known)))
+    draws, scatter = partial(_drawn, tuple(known)), Scatter(tuple(known))
+    return Fit(tuple(surrogates), tuple(weights.values()), info, draws, scatter)
 
 
 class _Reached(NamedTuple):
@@ -348,6 +367,24 @@ def _draws(hill: _Hill, num: int) -> tuple[list[tuple[Theta, float]], list[float
         mean, std = posterior.mean(thetas[i])
         drawn.append((thetas[i], mean + std * of_mean[i]))
     return drawn, (shares[kept] / shares[kept].sum()).tolist()
+
+
+@one_thread()
+def _told(hills: tuple[_Hill, ...]) -> bool:
+    """Whether there is noise, by a likelihood ratio.
+
+    All else has its prior on both sides: very short lengthscales may stand for any noise.
+    """
+    if not all(hill.posterior.noise.learned for hill in hills):
+        return True
+    some, none = [], []
+    for hill in hills:
+        posterior, theta = hill.posterior, hill.end.theta
+        rest, d = theta[:-1], posterior.X.shape[1]
+        some.append(posterior.with_noise(math.exp(theta[-1]))(rest)[0])
+        starts = [rest - step * (np.arange(len(rest)) < d) for step in SHORTER]
+        none.append(_best_climb(posterior.with_noise(NOISE_VARIANCES[0]), starts).value)
+    return 2 * (max(some) - max(none)) >= TOLD
 
 
 def _weights(evidence: dict[str, float]) -> dict[str, float]:

@@ -137,14 +137,20 @@ class Rehearsal:
         generator = torch.Generator().manual_seed(self.seed)
         few, many = self.few(x[None]), self.many(x[None])
         z, promised = few.z[0], self.mixture.promised
-        drawn = [
-            draw_g_and_f(part, x, z, num, generator) for part, num in shared(promised, self.num)
-        ]
+        drawn = []
+        for part, num in shared(promised, self.num):
+            g, f = draw_g_and_f(part, x, z, num, generator)
+            drawn.append((g, self.few.in_use(f[:, None], part.scatter(x[None]))[:, 0]))
         # in any order, so that two outcomes have nothing to do with each other
         order = torch.randperm(self.num, generator=generator)
         g, values = (torch.cat(each)[order] for each in zip(*drawn, strict=True))
         best = in_blocks(self.mixture.mean_f, many.z[0], len(self.mixture.heaviest.X))
         guess, best_g = self.mixture.mean_f(z), self.mixture.mean_g(x[None])[0]
+        scatter = self.mixture.scatter(x[None])
+        best, guess = (
+            self.many.in_use(best[None], scatter)[0],
+            self.few.in_use(guess[None], scatter)[0],
+        )
         return InUse(g, values, few.weights[0], guess, best, many.weights[0], best_g)
 
 
@@ -196,8 +202,8 @@ def rehearsal(
 
     def draws(num: int) -> Draws:
         if isinstance(measure, Measure):
-            return draws_for(measure, law, d, num, generator)
-        return draw(law, d, num, generator, measure)
+            return draws_for(measure, law, d, num, generator, posterior.scatters)
+        return draw(law, d, num, generator, measure, posterior.scatters)
 
     seed = int(torch.randint(2**62, (1,), generator=generator))
     return Rehearsal(mixture, draws(num_few), draws(num_many), seed, num)

@@ -16,6 +16,7 @@ from meseta.noise.draws import Places
 
 # Of the prior variance: what rounding can do to v_f at the data.
 ROUNDING = 1e-12
+TINY = 1e-300  # its root has a slope
 
 
 class JointMoments(NamedTuple):
@@ -80,6 +81,15 @@ class JointPosterior:
         """
         s2 = self.coming.variance_at(x) + self.jitter_variance
         return torch.maximum(s2, ROUNDING * self.kernel.prior_variance)
+
+    @property
+    def scatters(self) -> bool:
+        """Whether values in use scatter around f."""
+        return self.coming.scatters
+
+    def scatter(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """Return the standard deviation of the values in use around f."""
+        return (self.coming.scatter_at(x) + TINY).sqrt()
 
     def at(self, x: Float[Tensor, "m d"]) -> Observed:
         """A new observation at each of x."""

@@ -67,6 +67,7 @@ class Limited:
         """The margin of the mean of f, and places and weights next to the quantile."""
         places = self.draws(x, factors)
         values = at_places(self.posterior.mean_f, places.z, len(self.posterior.X))
+        values = self.draws.in_use(values, self.posterior.scatter(x))
         with torch.enable_grad():
             at = values.detach().requires_grad_()
             (w,) = torch.autograd.grad(self.margin.of(at, places.weights).sum(), at)
@@ -81,7 +82,8 @@ def limited(
 ) -> Limited:
     """With draws of its noise."""
     law, d = posterior.kernel.law, posterior.X.shape[1]
-    return Limited(posterior, margin, draw(law, d, num_draws, generator, margin.tail))
+    draws = draw(law, d, num_draws, generator, margin.tail, posterior.scatters)
+    return Limited(posterior, margin, draws)
 
 
 def room_to(limits: Sequence[Limited], x: Float[Tensor, "b d"], by: float) -> Float[Tensor, "c b"]:

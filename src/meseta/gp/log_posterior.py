@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -123,6 +124,13 @@ class LogPosterior:
         if self.noise.learned:
             gradient[d + 1] += math.exp(theta[d + 1]) * float(self.noise.share @ weights) / 2
         return value, gradient
+
+    def with_noise(self, variance: float) -> "LogPosterior":
+        """Return the same where that is the noise variance, which is then not learned."""
+        other, (fixed, share) = copy(self), self.noise
+        other.noise = Noise(fixed + variance * share, np.zeros_like(share))
+        other.prior = LogPrior(self.prior.log_mode[:-1], self.prior.spread[:-1])
+        return other
 
     def mean(self, theta: Theta) -> tuple[float, float]:
         """Return the mean of f that goes with theta, and its standard deviation."""

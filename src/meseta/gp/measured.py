@@ -57,7 +57,8 @@ class Measured:
     def g_of(self, path: Int[Tensor, " b"], x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """rho of path path[i] at x[i]."""
         places = self.draws(x)
-        return self.measure.of(self.paths.f_of(path, places.z), places.weights)
+        values = self.draws.in_use(self.paths.f_of(path, places.z), self.posterior.scatter(x))
+        return self.measure.of(values, places.weights)
 
     def mean(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """The mean of rho over the posterior of f.
@@ -73,8 +74,10 @@ class Measured:
 
     def of_mean(self, x: Float[Tensor, "b d"]) -> Float[Tensor, " b"]:
         """rho of the mean of f: quick, and high where it is worth to look."""
-        places = self.draws.portion(0, QUICK)(x)
+        draws = self.draws.portion(0, QUICK)
+        places = draws(x)
         values = at_places(self.posterior.mean_f, places.z, len(self.posterior.X))
+        values = draws.in_use(values, self.posterior.scatter(x))
         return self.measure.of(values, places.weights)
 
     @torch.no_grad()
@@ -85,7 +88,7 @@ class Measured:
         """
         places = self.draws(x)
         with torch.enable_grad():
-            values = self._values(places.z).detach().requires_grad_()
+            values = self._values(x, places.z).detach().requires_grad_()
             rho = self.measure.of(values, places.weights)
             (w,) = torch.autograd.grad(rho.sum(), values)
         average = w.mean(0)
@@ -94,26 +97,34 @@ class Measured:
     def _parts(self, x: Tensor) -> tuple[Tensor, ...]:
         return x.split(max(1, POINTS // len(self.draws.own)))
 
-    def _values(self, z: Float[Tensor, "b m d"]) -> Float[Tensor, "paths b m"]:
-        return self.paths.f(z.flatten(0, 1)).view(len(self.paths.update), *z.shape[:2])
+    def _values(
+        self, x: Float[Tensor, "b d"], z: Float[Tensor, "b m d"]
+    ) -> Float[Tensor, "paths b m"]:
+        f = self.paths.f(z.flatten(0, 1)).view(len(self.paths.update), *z.shape[:2])
+        return self.draws.in_use(f, self.posterior.scatter(x))
 
     def _rho_and_mean(
         self, x: Float[Tensor, "b d"]
     ) -> tuple[Float[Tensor, "paths b"], Float[Tensor, "paths b"]]:
         """rho of all paths, and the means of the same values."""
         places = self.draws(x)
-        values = self._values(places.z)
+        values = self._values(x, places.z)
         return self.measure.of(values, places.weights), (places.weights * values).sum(-1)
 
 
 def draws_for(
-    measure: Measure, law: NoiseLaw, d: int, num: int, generator: torch.Generator
+    measure: Measure,
+    law: NoiseLaw,
+    d: int,
+    num: int,
+    generator: torch.Generator,
+    scatters: bool = False,
 ) -> Draws:
     """Draws of the noise that the measure looks at."""
     inner = measure.measure if isinstance(measure, Within) else measure
     if isinstance(inner, WorstCase):
-        return draw_extremes(law, d, inner.share, num, generator)
-    return draw(law, d, num, generator, measure.tail)
+        return draw_extremes(law, d, inner.share, num, generator, scatters)
+    return draw(law, d, num, generator, measure.tail, scatters)
 
 
 def measured(
@@ -126,7 +137,7 @@ def measured(
 ) -> Measured:
     """Paths of f, and draws of the noise."""
     law, d = posterior.kernel.law, posterior.X.shape[1]
-    draws = draws_for(measure, law, d, num_draws, generator)
+    draws = draws_for(measure, law, d, num_draws, generator, posterior.scatters)
     paths = sample_paths(posterior, num_paths, num_features, generator)
     return Measured(posterior, paths, draws, measure)
 

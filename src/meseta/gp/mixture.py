@@ -44,6 +44,10 @@ class Mixture:
     def heaviest(self) -> JointPosterior:
         return self.parts[0]
 
+    def scatter(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """Return the standard deviation of the values in use around f, by the best guess."""
+        return self._average([part.scatter(x).square() for part in self.parts]).sqrt()
+
     def mean(self, of_part: Callable[[JointPosterior], Mean]) -> Mean:
         """The average of a mean that each part has."""
         means = [of_part(part) for part in self.parts]

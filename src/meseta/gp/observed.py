@@ -5,6 +5,7 @@ law than that of g it is an average over draws of the noise. A few are enough: w
 is small beside the variance of f(x + xi) itself, which each such value has.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -75,11 +76,26 @@ class Coming(NamedTuple):
     variance: Float[Tensor, ""]
     log_variance: LogVariance | None = None  # where it depends on the design
     noise: Acting | None = None  # None: what is planned is carried out
+    # the part of the variance that is no scatter in use: that of the gauge; None: all of it
+    gauge: Callable[[], float] | None = None
 
     def variance_at(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
         if self.log_variance is None:
             return self.variance.expand(len(x))
         return self.log_variance(x).exp()
+
+    @property
+    def scatters(self) -> bool:
+        """Whether values in use scatter around f(z)."""
+        if self.gauge is None:
+            return False
+        varies = self.log_variance is not None
+        return self.gauge() < (math.inf if varies else float(self.variance))
+
+    def scatter_at(self, x: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """Return the variance of the values in use around f(z)."""
+        gauge = math.inf if self.gauge is None else self.gauge()
+        return (self.variance_at(x) - gauge).clamp_min(0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -152,15 +152,21 @@ def as_surrogate(model: object) -> Surrogate:
 
 
 def joint_posterior(
-    surrogate: Surrogate, law: NoiseLaw, box: Float[Tensor, "2 d"]
+    surrogate: Surrogate,
+    law: NoiseLaw,
+    box: Float[Tensor, "2 d"],
+    gauge: Callable[[], float] | None = None,
 ) -> JointPosterior:
-    """The posterior of f and g given the data of a surrogate, all in its units."""
+    """The posterior of f and g given the data of a surrogate, all in its units.
+
+    `gauge` is the variance of what is no scatter in use, see `Coming`.
+    """
     corners = torch.cat([surrogate.X, box])
     kernel = smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)]))
     _check_error(kernel.error, law)
     unseen = surrogate.unseen
     acting = unseen.noise if unseen is not None and surrogate.new_unseen else None
-    coming = Coming(surrogate.new_noise_variance, surrogate.log_noise_variance, acting)
+    coming = Coming(surrogate.new_noise_variance, surrogate.log_noise_variance, acting, gauge)
 
     observed = Observed(kernel, surrogate.X, unseen)
 

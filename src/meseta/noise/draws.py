@@ -41,12 +41,22 @@ class Draws:
     marginals: tuple[NoiseLaw, ...]
     shared: tuple[tuple[list[int], NoiseLaw, Tensor], ...]
     extreme: bool = False  # all that can be counts alike, however rare it is
+    scores: Float[Tensor, " m"] | None = None  # of what single values scatter by; None: by nothing
 
     def portion(self, first: int, num: int) -> "Draws":
         """Some of them."""
         some = slice(first, first + num)
         shared = tuple((dims, law, drawn[some]) for dims, law, drawn in self.shared)
-        return Draws(self.own[some], self.counts[some], self.marginals, shared, self.extreme)
+        scores = None if self.scores is None else self.scores[some]
+        return Draws(
+            self.own[some], self.counts[some], self.marginals, shared, self.extreme, scores
+        )
+
+    def in_use(
+        self, f: Float[Tensor, "*more b m"], scatter: Float[Tensor, " b"]
+    ) -> Float[Tensor, "*more b m"]:
+        """Return the values of designs: f at their places, and what single values scatter by."""
+        return f if self.scores is None else f + scatter[:, None] * self.scores
 
     def __call__(
         self, x: Float[Tensor, "b d"], factors: Float[Tensor, "b d"] | None = None
@@ -85,16 +95,23 @@ class Draws:
         return Places(z, weights / weights.sum(-1, keepdim=True))
 
 
-def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator, tail: float = 0.5) -> Draws:
+def draw(
+    law: NoiseLaw,
+    d: int,
+    num: int,
+    generator: torch.Generator,
+    tail: float = 0.5,
+    scatters: bool = False,
+) -> Draws:
     """Quasi-random for what has causes of known laws, random for clouds of points and choices.
 
     The smaller the `tail` that matters, the more of the draws are far out, and the less each of
-    these counts (importance sampling).
+    these counts (importance sampling). Where single values scatter, they have a score each.
     """
     marginals, shared = own_and_shared(law.in_dimension(d), d)
     causes = [_num_causes(part) for _, part in shared]
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
-    engine = SobolEngine(d + sum(causes), scramble=True, seed=seed)
+    engine = SobolEngine(d + sum(causes) + scatters, scramble=True, seed=seed)
     unit = engine.draw(num, dtype=torch.double).clamp(ROUNDED, 1 - ROUNDED)
     still = [i for i, each in enumerate(marginals) if not float(each.covariance_matrix) > 0]
     moved = torch.ones(unit.shape[1], dtype=torch.bool)
@@ -103,10 +120,13 @@ def draw(law: NoiseLaw, d: int, num: int, generator: torch.Generator, tail: floa
     own = [quantile(_of_one(each), u) for each, u in zip(marginals, unit.T[:d], strict=True)]
     drawn = [
         _caused(part, each) if each.shape[1] else _drawn(part, num, generator)
-        for (_, part), each in zip(shared, unit[:, d:].split(causes, dim=1), strict=True)
+        for (_, part), each in zip(
+            shared, unit[:, d : d + sum(causes)].split(causes, dim=1), strict=True
+        )
     ]
     parts = [(dims, part, xi) for (dims, part), xi in zip(shared, drawn, strict=True)]
-    return Draws(torch.stack(own, dim=-1), counts, tuple(marginals), tuple(parts))
+    scores = torch.special.ndtri(unit[:, -1]) if scatters else None
+    return Draws(torch.stack(own, dim=-1), counts, tuple(marginals), tuple(parts), scores=scores)
 
 
 def clouds(law: NoiseLaw, d: int) -> list[list[int]]:
@@ -118,32 +138,40 @@ def clouds(law: NoiseLaw, d: int) -> list[list[int]]:
 
 
 def draw_extremes(
-    law: NoiseLaw, d: int, share: float | None, num: int, generator: torch.Generator
+    law: NoiseLaw,
+    d: int,
+    share: float | None,
+    num: int,
+    generator: torch.Generator,
+    scatters: bool = False,
 ) -> Draws:
     """Corners of where the noise lies, and points between them: for the worst of all cases.
 
-    With `share` of the central intervals of all parameters, whose box holds this share.
+    With `share` of the central intervals of all parameters, whose box holds this share, and of what
+    single values scatter by. Without it that is left out: it has no limits.
     """
+    k = d + (scatters and share is not None)
     marginals, shared = own_and_shared(law.in_dimension(d), d)
     seed = int(torch.randint(2**31 - 1, (1,), generator=generator))
-    unit = SobolEngine(d, scramble=True, seed=seed).draw(num, dtype=torch.double)
+    unit = SobolEngine(k, scramble=True, seed=seed).draw(num, dtype=torch.double)
     half = torch.arange(num // 2)  # are corners; all of them, again and again, if there are few
-    few = 2**d <= len(half)
-    corners = (half[:, None] >> torch.arange(d)) & 1
+    few = 2**k <= len(half)
+    corners = (half[:, None] >> torch.arange(k)) & 1
     unit[: len(half)] = corners.double() if few else unit[: len(half)].round()
-    rounds = max(1, len(half) // 2**d) if few else len(half)
-    moved = sum(float(each.covariance_matrix) > 0 for each in marginals)
+    rounds = max(1, len(half) // 2**k) if few else len(half)
+    moved = k - d + sum(float(each.covariance_matrix) > 0 for each in marginals)
     each = None if share is None else share ** (1 / max(1, moved))
-    own = [_between(_of_one(m), u, each) for m, u in zip(marginals, unit.T, strict=True)]
+    own = [_between(_of_one(m), u, each) for m, u in zip(marginals, unit.T[:d], strict=True)]
+    scores = _between(Normal(1.0), unit[:, d], each) if k > d else None
     others = []
     for number, (dims, part) in enumerate(shared):
         drawn = _drawn(part, num, generator)
         if isinstance(part, Substituted):  # with every corner every choice
-            turn = (half // 2**d if few else half) * (2 * number + 1) % rounds
+            turn = (half // 2**k if few else half) * (2 * number + 1) % rounds
             drawn[: len(half)] = (turn + 0.5) / rounds
         others.append((dims, part, drawn))
     alike = torch.ones(num, dtype=torch.double)
-    return Draws(torch.stack(own, dim=-1), alike, tuple(marginals), tuple(others), extreme=True)
+    return Draws(torch.stack(own, dim=-1), alike, tuple(marginals), tuple(others), True, scores)
 
 
 def _further_out(

@@ -17,6 +17,7 @@ from meseta.optimizer.cheapest import DRAWS, Answer, Search, Tolerance, cheapest
 from meseta.optimizer.goals import Goal, goals_of, read_confidence
 from meseta.optimizer.learned import with_laws
 from meseta.optimizer.record import SURE, Kept, percent
+from meseta.optimizer.scatter import in_words
 from meseta.space.named_noise import own_law
 from meseta.space.price import Price
 from meseta.space.space import Design
@@ -154,9 +155,9 @@ def allocation(
         sure_of(found.assessed),
         optimizer.environments.from_row(found.x),
         {each.name: _allotted(each, found) for each in tolerances},
-        kept_by(optimizer, goals, found.assessed),
+        kept_by(optimizer, goals, found.assessed, found.x),
         optimizer.environments.from_row(x),
-        kept_by(optimizer, goals, before),
+        kept_by(optimizer, goals, before, x),
         None if met == "sure" else _experiment(optimizer, tolerances, goals, found),
         *beyond(
             search.law_with(tolerances, found.factors),
@@ -199,12 +200,20 @@ def tolerances_of(optimizer: "Optimizer", prices: Mapping[str, Price]) -> tuple[
 
 
 def kept_by(
-    optimizer: "Optimizer", goals: tuple[Goal, ...], assessed: tuple[Assessed, ...]
+    optimizer: "Optimizer",
+    goals: tuple[Goal, ...],
+    assessed: tuple[Assessed, ...],
+    x: Float[Tensor, " d"],
 ) -> dict[str, Kept]:
-    """How the goals are met, by outcome."""
+    """How the goals are met at a row of the unit cube, by outcome."""
     return {
         goal.name: Kept(
-            goal.constraint, each.share, each.interval, each.sure, optimizer.counted(goal.outcome)
+            goal.constraint,
+            each.share,
+            each.interval,
+            each.sure,
+            optimizer.counted(goal.outcome),
+            in_words(goal.fitted, x),
         )
         for goal, each in zip(goals, assessed, strict=True)
     }

@@ -80,6 +80,7 @@ from meseta.optimizer.record import (
 )
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
+from meseta.optimizer.scatter import in_words, part_of
 from meseta.optimizer.settings import (
     Direction,
     OptimizerKeywords,
@@ -123,8 +124,8 @@ class Optimizer:
             scale or steps, `Int` whole numbers, `Categorical` choices.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, measure, edge, direction, method,
-            options, kernel, prior, noise_variance, possible, verify, seed, num_initial, initial.
-            See `Settings`.
+            options, kernel, prior, noise_variance, possible, scatter_in_use, verify, seed,
+            num_initial, initial. See `Settings`.
     """
 
     def __init__(
@@ -315,6 +316,7 @@ class Optimizer:
             self._noise_in_experiments() if acted else None,
             noise_variance,
             scale,
+            part_of(self.settings.scatter_in_use, self.outcomes.objective if key == VALUE else key),
         )
 
     def _noise_in_experiments(self) -> Acting:
@@ -962,7 +964,9 @@ class Optimizer:
         """Return the design at a row of the unit cube, with what the model expects of it."""
         assessed = {name: each.at(x) for name, each in self._assessments(quick).items()}
         kept = {
-            name: kept_at(constraint, assessed.get(name), self.counted(name))
+            name: kept_at(
+                constraint, assessed.get(name), self.counted(name), self.scatter_in_words(x, name)
+            )
             for name, constraint in self.outcomes.constraints
         }
         known = all(name in assessed for name in kept)
@@ -985,7 +989,17 @@ class Optimizer:
             further.outside,
             value.interval,
             sure_of(list(assessed.values())) if known else 0.0,
+            "" if isinstance(self.measure, Mean) else self.scatter_in_words(x),
         )
+
+    def scatter_in_words(self, x: Float[Tensor, " d"], outcome: str | None = None) -> str:
+        """What figures at a row of the unit cube count of the scatter of single values.
+
+        Empty: nothing is known of the outcome, or its values do not scatter. None: the objective.
+        """
+        own = outcome is None or outcome == self.outcomes.objective
+        model = self.fitted if own else self.model_of(outcome or "")
+        return "" if model is None else in_words(model, x)
 
     def counted(self, name: str) -> Counted:
         """The values of an outcome, and the evaluations that gave anything."""

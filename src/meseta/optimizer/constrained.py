@@ -148,11 +148,13 @@ def tells(values: Sequence[float]) -> bool:
     return len(values) >= (FEWEST if len(set(values)) > 1 else FEWEST_EQUAL)
 
 
-def kept_at(constraint: Constraint, found: Assessed | None, values: Counted) -> Kept:
+def kept_at(
+    constraint: Constraint, found: Assessed | None, values: Counted, scatter: str = ""
+) -> Kept:
     """How a design keeps a constraint; by a few values of the outcome nothing is known."""
     if found is None:
         return Kept(constraint, None, (0.0, 1.0), 0.0, values)
-    return Kept(constraint, found.share, found.interval, found.sure, values)
+    return Kept(constraint, found.share, found.interval, found.sure, values, scatter)
 
 
 def _moments_of_f(mixture: Mixture, x: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,5 +1,6 @@
 """A fit: the model of the values told so far, and the one posterior that follows from it."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,6 +10,7 @@ from meseta.gp.mixture import Mixture
 from meseta.gp.robust import RobustPosterior, joint_posterior
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.noise import NoiseLaw, in_units
+from meseta.optimizer.scatter import Part
 from meseta.space.space import Space
 
 
@@ -17,12 +19,22 @@ class Fitted:
     """What the values told so far say; of -f where f is minimised.
 
     `law` is that of the noise of all columns, placed on the box of the designs. The surrogates of
-    `fit` are over the unit cube.
+    `fit` are over the unit cube. `scatter` is the part of the scatter of the values that counts in use.
     """
 
     space: Space
     law: NoiseLaw
     fit: Fit
+    scatter: Part = "all"
+
+    def gauge(self) -> float:
+        """Return the variance, standardised, that is no scatter in use; infinite: none is."""
+        if self.scatter == "none" or not self.fit.scatter.told:
+            return math.inf
+        if self.scatter == "all":
+            return 0.0
+        share = self.scatter / float(self.surrogate.units.y_scale)
+        return share * share
 
     @property
     def info(self) -> FitInfo:
@@ -48,7 +60,7 @@ class Fitted:
         inside, box = in_cube(law, self.space), self.space.experiments.bounds
 
         def given(surrogates: tuple[Surrogate, ...]) -> tuple[JointPosterior, ...]:
-            return tuple(joint_posterior(each, inside, box) for each in surrogates)
+            return tuple(joint_posterior(each, inside, box, self.gauge) for each in surrogates)
 
         return Mixture(
             given(self.fit.surrogates),

@@ -15,6 +15,7 @@ from meseta.noise import NoiseLaw
 from meseta.optimizer.fitted import Fitted, in_cube
 from meseta.optimizer.precision import VARIES
 from meseta.optimizer.record import Trial
+from meseta.optimizer.scatter import Part
 from meseta.optimizer.settings import Settings
 from meseta.space.space import Space
 
@@ -30,6 +31,7 @@ def fit_values(
     noise: Acting | None,
     noise_variance: float | str | None,
     scale: float | None = None,
+    scatter: Part = "all",
 ) -> Fitted:
     """The model of the values of these trials, at rows of the unit cube.
 
@@ -38,6 +40,7 @@ def fit_values(
         noise: That which acts in experiments; None: it acts on none of them.
         noise_variance: Of a measurement; None: inferred. "varies": it depends on the design.
         scale: How large a difference counts, for values that are all the same; None: 1.
+        scatter: The part of their scatter that counts in use.
     """
     nan = math.nan
     std = torch.tensor([trial.std.get(key, nan) for trial in trials], dtype=torch.double)
@@ -65,4 +68,4 @@ def fit_values(
     if message:
         messages = (*fit.info.messages, message)
         fit = fit._replace(info=fit.info._replace(messages=messages))
-    return Fitted(space, law, fit)
+    return Fitted(space, law, fit, scatter)

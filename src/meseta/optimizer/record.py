@@ -117,6 +117,7 @@ class Kept:
     interval: tuple[float, float]  # of that share, 95 %
     sure: float  # the probability that it is as large as was asked for
     counted: Counted  # the values of the outcome that are behind it
+    scatter: str = ""  # what it counts of the scatter of single values, in words
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -126,7 +127,7 @@ class Kept:
         return (
             f"{self.constraint.in_words()}: kept in {percent(self.share)} of the cases "
             f"({percent(low)} to {percent(high)}), asked: {percent(self.constraint.probability)}"
-            f"{self.missing}"
+            f"{self.missing}{f'; {self.scatter}' if self.scatter else ''}"
         )
 
     @property
@@ -187,6 +188,7 @@ class Recommendation:
     outside: float = 0.0  # the part of `beyond` that falls where no experiment is allowed
     interval: tuple[float, float] = EVERY  # the 95 % interval of what it is worth once perturbed
     sure: float = 1.0  # the probability that all constraints are kept as often as was asked for
+    scatter: str = ""  # what another measure than the mean counts of the scatter of single values
 
     @property
     def feasible(self) -> bool:

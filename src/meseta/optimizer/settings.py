@@ -14,6 +14,7 @@ from meseta.measures.constraints import Constraint
 from meseta.optimizer.evaluation import GIVE_UP
 from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
 from meseta.optimizer.precision import VARIES, Execution
+from meseta.optimizer.scatter import ScatterInUse, read_scatter
 from meseta.optimizer.words_elsewhere import unknown_setting
 from meseta.space.allowed import Rules, check_rules
 from meseta.space.initial import Initial, check_initial
@@ -46,6 +47,7 @@ class Keywords(StepKeywords, total=False):
     outcomes: Sequence[str]
     constraints: Mapping[str, Constraint]
     possible: tuple[float, float]
+    scatter_in_use: ScatterInUse
     executed: Execution
     verify: int
     give_up: int
@@ -116,6 +118,11 @@ class Settings:
     "varies": it depends on the design, and is learned from repeats, or from standard deviations
     that are told. A value with a standard deviation of its own has that."""
 
+    scatter_in_use: ScatterInUse = "all"
+    """The part of the scatter of single values that parts have in use, for all figures but means:
+    "all", "none" (it is error of the gauge), or the standard deviation of the gauge. By outcome as
+    a dict, `{"stress": 0.1}`; those that it does not name have "all"."""
+
     executed: Execution = "known"
     """What is known about where an experiment was carried out: "known", where it was told; or
     "unseen": the noise acted on it as it does in use, and nobody saw how. Then a value is a noisy
@@ -180,6 +187,8 @@ class Settings:
         self._keep("give_up", read_count("give_up", self.give_up, least=0))
         if self.noise_variance is not None and not _is_varies(self.noise_variance):
             self._keep("noise_variance", _read_variance(self.noise_variance))
+        known = (self.objective, *named.names, *dict(named.constraints))
+        self._keep("scatter_in_use", read_scatter(self.scatter_in_use, known))
         check_word("value of executed", self.executed, get_args(Execution))
         if self.executed == "unseen":
             methods.check_unseen(self.method)

@@ -138,15 +138,16 @@ def window(
     center = optimizer.environments.to_row(given).clamp(0, 1)
     look = _Look(optimizer, goals, confidence, center)
     assessed = look.assessed(center)
-    kept = kept_by(optimizer, goals, assessed)
+    kept = kept_by(optimizer, goals, assessed, center)
     sure = sure_of(assessed) >= confidence
     if sure and len(look.free):
         box, worst, of_worst = _found(look, assessed)
         sides = _sides(optimizer, look, box)
         if sides:
             fixed = {name: value for name, value in given.items() if name not in sides}
-            at_worst = kept_by(optimizer, goals, of_worst)
-            place = optimizer.environments.from_row(look.rows(worst[None])[0])
+            row = look.rows(worst[None])[0]
+            at_worst = kept_by(optimizer, goals, of_worst, row)
+            place = optimizer.environments.from_row(row)
             return Window(confidence, given, sides, fixed, kept, place, at_worst, look.seen, None)
     where = None if sure else experiment(optimizer, goals, assessed, center)
     return Window(confidence, given, {}, dict(given), kept, given, kept, 1, where)
