@@ -43,6 +43,7 @@ class Result:
     sure: float  # the probability that all are kept as often as was asked for
     feasible: bool  # whether that is known: sure to at least 0.95
     interval: tuple[float, float]  # the 95 % interval of g(params)
+    scatter: str  # what another measure than the mean counts of the scatter of single values
     nominal: Recommendation  # ignores the noise; not the target of the search
     history: pd.DataFrame
     trials: tuple[Trial, ...]
@@ -141,8 +142,8 @@ def maximize(
         workers: How many designs the executor has in hand at a time.
         settings: None: the defaults.
         keywords: The settings that differ from these: noise, measure, objective, constraints,
-            outcomes, edge, method, options, kernel, prior, noise_variance, possible, verify,
-            give_up, seed, num_initial, initial. See `Settings`.
+            outcomes, edge, method, options, kernel, prior, noise_variance, possible,
+            scatter_in_use, verify, give_up, seed, num_initial, initial. See `Settings`.
     """
     _refuse_problem(f, executor)
     task = _task(f, "maximize", space, budget, read_settings(settings, keywords))
@@ -305,6 +306,7 @@ def _result(optimizer: Optimizer, interrupted: bool) -> Result:
         sure=best.sure,
         feasible=best.feasible,
         interval=best.interval,
+        scatter=best.scatter,
         nominal=optimizer.nominal(),
         history=optimizer.history,
         trials=optimizer.trials,

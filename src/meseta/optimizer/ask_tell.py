@@ -52,6 +52,7 @@ from meseta.optimizer.precision import (
     VARIES,
     Execution,
     check_of_values,
+    part_of,
     read_execution,
     read_n,
     read_new_std,
@@ -80,7 +81,7 @@ from meseta.optimizer.record import (
 )
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
-from meseta.optimizer.scatter import in_words, part_of
+from meseta.optimizer.scatter import in_words
 from meseta.optimizer.settings import (
     Direction,
     OptimizerKeywords,

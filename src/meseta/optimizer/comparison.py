@@ -40,6 +40,8 @@ class Expected(Protocol):
     def sure(self) -> float: ...
     @property
     def feasible(self) -> bool: ...
+    @property
+    def scatter(self) -> str: ...
 
 
 def comparison(
@@ -50,7 +52,7 @@ def comparison(
     width = max(len(label) for label, *_ in rows)
     wide = max(22, *(len(cell) for _, *cells in rows for cell in cells))
     lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
-    return "\n".join([", ".join(title), *lines, *_notes(robust, nominal)])
+    return "\n".join([", ".join(title), *lines, *_notes(robust, nominal, measure)])
 
 
 def comparison_html(
@@ -63,7 +65,7 @@ def comparison_html(
         f"<tr><th>{label}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
         for label, *cells in rows
     )
-    notes = "".join(f"<div>{escape(note)}</div>" for note in _notes(robust, nominal))
+    notes = "".join(f"<div>{escape(note)}</div>" for note in _notes(robust, nominal, measure))
     return (
         f"<div><strong>{escape(', '.join(title))}</strong></div>"
         f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><small>{notes}</small>"
@@ -79,12 +81,13 @@ def _rows(
     return list(zip(labels, left, right, strict=True))
 
 
-def _notes(robust: Expected, nominal: Recommendation) -> list[str]:
+def _notes(robust: Expected, nominal: Recommendation, measure: Measure) -> list[str]:
     test = robust.test or "not evaluated itself, nor anything within 2 % of the ranges"
     tested = f"(The robust optimum was {test}.)"
     warning = in_words(robust.beyond, robust.outside)
     notes = [INTERVALS, tested, *([f"({warning}.)"] if warning else []), NOMINAL]
-    return [*_constraints(robust, nominal), *notes]
+    scatter = [f"({measure.in_words()}: {robust.scatter}.)"] if robust.scatter else []
+    return [*_constraints(robust, nominal), *scatter, *notes]
 
 
 def _constraints(robust: Expected, nominal: Recommendation) -> list[str]:

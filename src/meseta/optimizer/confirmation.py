@@ -27,6 +27,10 @@ SIMULATED = 2000  # sets of runs that the model expects
 POOL = 256  # places that the noise takes runs to
 TAIL = 0.025  # on each side
 LEAST = 2  # runs that say anything
+ALL_SCATTER = (
+    "Measured values have all of their scatter, that of the gauge included, and so has what the "
+    "model expects of them; scatter_in_use leaves some of it out of what is promised"
+)
 
 
 class KeptRuns(NamedTuple):
@@ -58,6 +62,7 @@ class Confirmation:
     promised: Recommendation
     verdict: Verdict
     constraints: Mapping[str, KeptRuns]
+    note: str = ""  # of what values scatter by, where the promise does not count all of it
 
     @property
     def held(self) -> bool:
@@ -83,6 +88,8 @@ class Confirmation:
         for name, kept in self.constraints.items():
             fewer = ". That is fewer than was asked for" if kept.verdict == "worse" else ""
             lines.append(f"{name}: {kept}{fewer}")
+        if self.note:
+            lines.append(f"({self.note}.)")
         return "\n".join(lines)
 
 
@@ -145,6 +152,7 @@ def confirmation(
         promised,
         _verdict(rho, found),
         _constraints(optimizer, told),
+        "" if optimizer.settings.scatter_in_use == "all" else ALL_SCATTER,
     )
 
 

@@ -10,7 +10,7 @@ from meseta.gp.mixture import Mixture
 from meseta.gp.robust import RobustPosterior, joint_posterior
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.noise import NoiseLaw, in_units
-from meseta.optimizer.scatter import Part
+from meseta.optimizer.precision import Part
 from meseta.space.space import Space
 
 
@@ -19,7 +19,8 @@ class Fitted:
     """What the values told so far say; of -f where f is minimised.
 
     `law` is that of the noise of all columns, placed on the box of the designs. The surrogates of
-    `fit` are over the unit cube. `scatter` is the part of the scatter of the values that counts in use.
+    `fit` are over the unit cube. `scatter` is the part of the scatter of the
+    values that counts in use.
     """
 
     space: Space

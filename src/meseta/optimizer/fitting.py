@@ -13,9 +13,8 @@ from meseta.gp.quality import Quality, known_variances
 from meseta.gp.varies import varying_quality
 from meseta.noise import NoiseLaw
 from meseta.optimizer.fitted import Fitted, in_cube
-from meseta.optimizer.precision import VARIES
+from meseta.optimizer.precision import VARIES, Part
 from meseta.optimizer.record import Trial
-from meseta.optimizer.scatter import Part
 from meseta.optimizer.settings import Settings
 from meseta.space.space import Space
 

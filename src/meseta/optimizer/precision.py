@@ -3,7 +3,14 @@
 from collections.abc import Mapping
 from typing import Literal, cast
 
-from meseta.boundary import LARGEST_WHOLE, read_count, read_value, shown, unknown
+from meseta.boundary import (
+    LARGEST_WHOLE,
+    read_count,
+    read_number,
+    read_value,
+    shown,
+    unknown,
+)
 from meseta.optimizer.outcomes import VALUE, Outcomes
 
 # What is known about where an experiment was carried out: as it was told, or not, since the noise
@@ -11,6 +18,14 @@ from meseta.optimizer.outcomes import VALUE, Outcomes
 Execution = Literal["known", "unseen"]
 VARIES = "varies"  # in place of a noise variance: it depends on the design
 STD, COUNT = "std", "n"  # in what an evaluation returns, and columns of tables
+# Which part of the scatter of single values the parts have in use:
+# "all" of it, "none", or the standard deviation of the gauge, whose variance is not that of parts.
+Part = float | Literal["all", "none"]
+ScatterInUse = Part | Mapping[str, Part]
+EXPECTED = (
+    '"all" (the parts scatter as the values do), "none" (it is error of the gauge), or the '
+    "standard deviation of the gauge, a positive number"
+)
 
 
 def read_std(std: object, outcomes: Outcomes) -> dict[str, float]:
@@ -66,3 +81,29 @@ def read_execution(executed: object) -> Execution | None:
         f"executed must be 'known' (what is told was carried out) or 'unseen' (the noise acted on "
         f"it, and nobody saw how), got {shown(executed)}"
     )
+
+
+def read_scatter(scatter: object, outcomes: tuple[str, ...]) -> ScatterInUse:
+    """One for all outcomes, or a dict by their names."""
+    if not isinstance(scatter, Mapping):
+        return _read_part("scatter_in_use", scatter)
+    for name in scatter:
+        if name not in outcomes:
+            raise ValueError(f"scatter_in_use: {unknown('outcome', name, outcomes)}")
+    return {name: _read_part(f"scatter_in_use of {name!r}", p) for name, p in scatter.items()}
+
+
+def _read_part(what: str, part: object) -> Part:
+    if isinstance(part, str) and part in ("all", "none"):
+        return "none" if part == "none" else "all"
+    if isinstance(part, str):
+        raise ValueError(f"{what} must be {EXPECTED}; got {shown(part)}")
+    number = read_number(what, part, f"it is {EXPECTED}")
+    if number <= 0:
+        raise ValueError(f'{what} must be {EXPECTED}; got {number:g}: an exact gauge is "all"')
+    return number
+
+
+def part_of(scatter: ScatterInUse, outcome: str) -> Part:
+    """That of one outcome; where a dict does not name it, all."""
+    return scatter.get(outcome, "all") if isinstance(scatter, Mapping) else scatter

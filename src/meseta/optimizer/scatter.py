@@ -1,51 +1,14 @@
-"""Which part of the scatter of single values the parts have in use."""
+"""What figures of the values in use count of the scatter of single values, in words."""
 
 import math
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.boundary import read_number, shown, unknown
-
 if TYPE_CHECKING:
     from meseta.optimizer.fitted import Fitted
-
-# "all" of it, "none", or the standard deviation of the gauge, whose variance is not that of parts.
-Part = float | Literal["all", "none"]
-ScatterInUse = Part | Mapping[str, Part]
-EXPECTED = (
-    '"all" (the parts scatter as the values do), "none" (it is error of the gauge), or the '
-    "standard deviation of the gauge, a positive number"
-)
-
-
-def read_scatter(scatter: object, outcomes: tuple[str, ...]) -> ScatterInUse:
-    """One for all outcomes, or a dict by their names."""
-    if not isinstance(scatter, Mapping):
-        return _read_part("scatter_in_use", scatter)
-    for name in scatter:
-        if name not in outcomes:
-            raise ValueError(f"scatter_in_use: {unknown('outcome', name, outcomes)}")
-    return {name: _read_part(f"scatter_in_use of {name!r}", p) for name, p in scatter.items()}
-
-
-def _read_part(what: str, part: object) -> Part:
-    if isinstance(part, str) and part in ("all", "none"):
-        return "none" if part == "none" else "all"
-    if isinstance(part, str):
-        raise ValueError(f"{what} must be {EXPECTED}; got {shown(part)}")
-    number = read_number(what, part, f"it is {EXPECTED}")
-    if number <= 0:
-        raise ValueError(f'{what} must be {EXPECTED}; got {number:g}: an exact gauge is "all"')
-    return number
-
-
-def part_of(scatter: ScatterInUse, outcome: str) -> Part:
-    """That of one outcome; where a dict does not name it, all."""
-    return scatter.get(outcome, "all") if isinstance(scatter, Mapping) else scatter
 
 
 @torch.no_grad()

@@ -13,8 +13,7 @@ from meseta.measures import Measure, read_measure
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.evaluation import GIVE_UP
 from meseta.optimizer.outcomes import VALUE, Outcomes, read_outcomes
-from meseta.optimizer.precision import VARIES, Execution
-from meseta.optimizer.scatter import ScatterInUse, read_scatter
+from meseta.optimizer.precision import VARIES, Execution, ScatterInUse, read_scatter
 from meseta.optimizer.words_elsewhere import unknown_setting
 from meseta.space.allowed import Rules, check_rules
 from meseta.space.initial import Initial, check_initial

@@ -299,6 +299,7 @@ def kept_data(kept: Mapping[str, Kept]) -> dict[str, Any]:
             "share": each.share,
             "interval": list(each.interval),
             "sure": each.sure,
+            "scatter": each.scatter,
         }
         for name, each in kept.items()
     }
@@ -320,11 +321,13 @@ def answer_data(answer: Any) -> dict[str, Any]:
             "constraints": kept_data(each.kept),
             "sure": each.sure,
             "feasible": each.feasible,
+            "scatter": each.scatter,
         }
 
     words = answer.optimizer.measure.in_words()
     return {
         "measure": words,
+        "scatter_in_use": answer.optimizer.settings.scatter_in_use,
         "robust": plain(answer),
         "nominal": plain(answer.nominal),
         "notes": list(answer.notes),

@@ -16,7 +16,7 @@ from pydantic import (
 
 from meseta.boundary import SEEDS, read_possible, shown
 from meseta.optimizer.evaluation import GIVE_UP
-from meseta.optimizer.precision import VARIES
+from meseta.optimizer.precision import EXPECTED, VARIES, read_scatter
 from meseta.space.parameter import Categorical, Float, Int, Parameter
 from meseta.space.price import EXAMPLE, Price, read_price
 from meseta.study.toml.noise_keys import JointNoise, OwnNoise
@@ -74,6 +74,16 @@ def _noise_variance(variance: object) -> float | str:
     )
 
 
+def _scatter_in_use(scatter: object) -> object:
+    """One for all outcomes, or a table by their names, which are looked at with the others."""
+    try:
+        return read_scatter(scatter, tuple(scatter) if isinstance(scatter, dict) else ())
+    except (TypeError, ValueError):
+        raise refusal(
+            f"must be {EXPECTED}, or a table of these by outcome, got {shown(scatter)}"
+        ) from None
+
+
 def _allowed(allowed: object) -> object:
     """One inequality, or a list of them; looked at when the parameters are known."""
     return [allowed] if isinstance(allowed, str) else allowed
@@ -93,6 +103,7 @@ class SettingsKeys(Table):
     verify: int | None = Field(default=None, ge=0)
     give_up: int = Field(default=GIVE_UP, ge=0)
     noise_variance: Annotated[float | str | None, BeforeValidator(_noise_variance)] = None
+    scatter_in_use: Annotated[Any, BeforeValidator(_scatter_in_use)] = None
     executed: Literal["known", "unseen"] | None = None
     seed: int = Field(default=0, ge=0, le=SEEDS)
     num_initial: int | None = Field(default=None, ge=1)

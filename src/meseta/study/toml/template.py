@@ -15,6 +15,9 @@ budget = 30  # trials in all; leave it out to go on until you stop
 # unit = "N"
 # at_least = 400.0  # or at_most, or both
 # probability = 0.99  # how often that is to be met in use
+# The parts scatter in use as repeated values do; or say "none", where that is error of the gauge,
+# or the standard deviation of the gauge:
+# scatter_in_use = "all"
 seed = 0  # the same seed and the same results give the same suggestions
 # method = "rkg"  # how the next trial is chosen: rkg is the default and rarely the wrong one
 # storage = "postgresql://me:${MESETA_PASSWORD}@host/studies"  # or else SQLite beside this file
