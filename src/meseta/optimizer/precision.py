@@ -18,8 +18,8 @@ from meseta.optimizer.outcomes import VALUE, Outcomes
 Execution = Literal["known", "unseen"]
 VARIES = "varies"  # in place of a noise variance: it depends on the design
 STD, COUNT = "std", "n"  # in what an evaluation returns, and columns of tables
-# Which part of the scatter of single values the parts have in use:
-# "all" of it, "none", or the standard deviation of the gauge, whose variance is not that of parts.
+# Which part of the scatter of single values the parts have in use: "all", "none", or the standard
+# deviation of the gauge, whose variance is not theirs.
 Part = float | Literal["all", "none"]
 ScatterInUse = Part | Mapping[str, Part]
 EXPECTED = (

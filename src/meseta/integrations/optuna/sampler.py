@@ -56,8 +56,8 @@ class RobustSampler(optuna.samplers.BaseSampler):
         settings: None: the defaults, with another seed each time, as samplers of Optuna have it.
         keywords: The settings that differ from these: noise, measure, constraints, outcomes, edge,
             method, options, kernel, prior, noise_variance, possible, scatter_in_use, verify, seed,
-            num_initial, initial. See `meseta.Settings`. Noise and edge may name parameters that only some
-            trials have; designs of your own are not given as `initial`, but by
+            num_initial, initial. See `meseta.Settings`. Noise and edge may name parameters that
+            only some trials have; designs of your own are not given as `initial`, but by
             `study.enqueue_trial`.
     """
 

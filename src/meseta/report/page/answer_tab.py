@@ -70,7 +70,12 @@ def _value_table(report: Report, answer: Answer) -> Markup:
         *(
             []
             if by is None
-            else [(together("Chosen by", remark(by.words)), *(_in(e, unit) for e in by.both))]
+            else [
+                (
+                    together("Chosen by", _small(by.words, robust.scatter)),
+                    *(_in(e, unit) for e in by.both),
+                )
+            ]
         ),
         row("Robust value (g)", "mean in use", robust_value(robust), robust_value(nominal)),
         row("Nominal value (f)", "without noise", nominal_value(robust), nominal_value(nominal)),
@@ -103,7 +108,8 @@ def _yield(report: Report) -> list[tuple[Child, ...]]:
         )
         for each in meets
     )
-    return [(together("Meets the specification", remark(specification(terms))), *cells)]
+    small = _small(specification(terms), both.scatter)
+    return [(together("Meets the specification", small), *cells)]
 
 
 def _constraint_table(answer: Answer) -> Markup:
@@ -111,7 +117,12 @@ def _constraint_table(answer: Answer) -> Markup:
     robust, nominal = answer.robust.kept, answer.nominal.kept
     rows: list[tuple[Child, ...]] = [
         (
-            together(name, remark(f"{kept.constraint.in_words()}, in {_asked(kept)} of the cases")),
+            together(
+                name,
+                _small(
+                    f"{kept.constraint.in_words()}, in {_asked(kept)} of the cases", kept.scatter
+                ),
+            ),
             _kept(kept),
             _kept(nominal[name]),
         )
@@ -126,6 +137,11 @@ def _constraint_table(answer: Answer) -> Markup:
     )
     caption = "How often constraints are kept in use, with 95 % intervals"
     return table(caption, ("Constraint", "Robust optimum", "Nominal optimum"), rows)
+
+
+def _small(words: str, scatter: str) -> Markup:
+    """Small print, with what is counted of the scatter of single values."""
+    return remark(f"{words}; {scatter}" if scatter else words)
 
 
 def _asked(kept: Kept) -> str:
@@ -177,6 +193,8 @@ def _outcomes(both: OutcomesOfBoth, terms: Terms) -> Markup:
         "bands are what the model does not know about them (95 %). Below, the thin line holds 90 % "
         "of the values, the thick line holds 50 %, and the symbol is the median."
     )
+    if both.scatter:
+        caption += f" All of this is {both.scatter}."
     if max(both.outside) > 0.0005:  # less would be shown as 0.0 %
         caption += (
             f" Outside of the plot are {percent(both.outside[0])} of the values of the robust "

@@ -18,7 +18,7 @@ from meseta.report.page.numbers import (
     ppm_with_interval,
     with_interval,
 )
-from meseta.report.page.summary import specification
+from meseta.report.page.summary import scatter_sentence, specification
 from meseta.report.views.capability import Capability, CapabilityOfBoth
 from meseta.report.views.estimate import SampledEstimate
 from meseta.report.views.profiles import Profile
@@ -49,6 +49,7 @@ def _in_words(both: CapabilityOfBoth, terms: Terms) -> list[str]:
     return [
         f"{percent_with_interval(best.inside)} of the values meet the specification "
         f"({specification(terms)}) at the robust optimum. This is {enough}.",
+        *scatter_sentence(both.scatter),
         f"Its Ppk is {index_with_interval(best.ppk)}, which is {index}. {law}",
     ]
 
@@ -135,7 +136,7 @@ def _stack_up(paper: StackUp, terms: Terms) -> Markup:
         "The first two are the methods of tolerance stack-ups. They know the slopes of f at the "
         "robust optimum, and nothing else: where f is curved, or one tolerance changes what "
         "another does, they are wrong. A tolerance is the limit of its law, or three standard "
-        "deviations where there is none."
+        "deviations where there is none, as the scatter of single values has none."
     )
     if left:
         text += f" Choices have no slope: {are(left)} left out of them."

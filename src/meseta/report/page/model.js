@@ -529,7 +529,7 @@ const mesetaModel = (() => {
           found[j] += part.weight * mean;
         }
       });
-      return { values: found.map((value) => possible(toUser(value))), weights };
+      return { values: found.map((value, j) => possible(toUser(value + (noise.added[j] ?? 0)))), weights };
     }
 
     // The share of values between limits, for functions that f may be: their 2.5 and 97.5 %.
@@ -566,7 +566,7 @@ const mesetaModel = (() => {
           for (let i = 0; i < m; i++) {
             let value = means[i];
             for (let j = 0; j <= i; j++) value += root[i * m + j] * u[path * m + j];
-            const inside = possible(toUser(value));
+            const inside = possible(toUser(value + (noise.added[i] ?? 0)));
             if (inside >= low && inside <= high) share += some[i];
           }
           shares.push(share);

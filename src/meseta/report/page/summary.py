@@ -43,6 +43,11 @@ def specification(terms: Terms) -> str:
     return " and ".join(f"{w} {setting(v, terms.unit)}" for w, v in limits if v is not None)
 
 
+def scatter_sentence(words: str) -> list[str]:
+    """What figures of the values in use count of their scatter; none where nothing scatters."""
+    return [f"Figures of the values in use are {words}. Means are as without it."] if words else []
+
+
 def _meets(report: Report) -> str:
     """The yield of both optima, where something is asked of the value."""
     both = report.outcomes

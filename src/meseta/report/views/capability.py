@@ -52,6 +52,7 @@ class CapabilityOfBoth:
     nominal: Capability
     stack_up: StackUp
     profiles: tuple[Profile, ...]  # one for each parameter of the design
+    scatter: str = ""  # what all of them count of the scatter of single values, in words
 
 
 def capability(subject: Subject, terms: Terms) -> CapabilityOfBoth | None:
@@ -70,6 +71,7 @@ def capability(subject: Subject, terms: Terms) -> CapabilityOfBoth | None:
         nominal,
         stack_up(subject, goal),
         profiles(subject, goal, robust.outside.value),
+        subject.scatter_in_words,
     )
 
 

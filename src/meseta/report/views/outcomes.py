@@ -51,6 +51,7 @@ class OutcomesOfBoth:
     outside: tuple[float, float]  # share of the values beyond the bins, robust and nominal
     robust_band: tuple[tuple[float, ...], tuple[float, ...]]  # 95 % intervals of these shares
     nominal_band: tuple[tuple[float, ...], tuple[float, ...]]
+    scatter: str = ""  # what the values count of the scatter of single ones, in words
 
 
 def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
@@ -73,6 +74,7 @@ def outcomes(subject: Subject, terms: Terms) -> OutcomesOfBoth:
         (max(0.0, 1 - sum(robust)), max(0.0, 1 - sum(nominal))),
         around,
         about,
+        subject.scatter_in_words,
     )
 
 

@@ -72,6 +72,8 @@ def played(ground: Playground, row: Float[Tensor, " d"], factors: Sequence[float
     share = [part.weight for part in ground.parts]
     mean = sum(w * _mean_f(part, ground, z) for w, part in zip(share, ground.parts, strict=True))
     assert isinstance(mean, Tensor)
+    if ground.noise.added:
+        mean = mean + _tensor(ground.noise.added)
     values = (ground.sign * (ground.y_offset + ground.y_scale * mean)).clamp(*ground.possible)
     return Played(_mixed(ground, share, g), _mixed(ground, share, f), _row(values), _row(weights))
 

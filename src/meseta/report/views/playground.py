@@ -109,6 +109,7 @@ class Noise:
 
     columns: tuple[Column, ...]
     own: Rows  # draws of zeta or xi of each column by itself
+    added: Row  # what single values scatter by at these, standardised; empty: by nothing
     together: tuple[Together, ...]
     confused: tuple[Confused, ...]
 
@@ -231,7 +232,8 @@ def _noise(subject: Subject, law: NoiseLaw) -> Noise | None:
     found = tuple(column for column in columns if column is not None)
     if len(found) < d:
         return None
-    draws = draw(law, d, DRAWS, subject.generator(11))
+    core, x = subject.optimizer.fitted.mixture, subject.x_robust
+    draws = draw(law, d, DRAWS, subject.generator(11), scatters=core.heaviest.scatters)
     together = [
         Together(tuple(dims), _rounded_rows(_all_alike(part, drawn, subject.generator(12))))
         for dims, part, drawn in draws.shared
@@ -243,7 +245,8 @@ def _noise(subject: Subject, law: NoiseLaw) -> Noise | None:
         if isinstance(part, Substituted)
     ]
     own = _rounded_rows(draws.own)
-    return Noise(found, own, tuple(together), tuple(confused))
+    added = () if draws.scores is None else _rounded_rows(core.scatter(x) * draws.scores[None])[0]
+    return Noise(found, own, added, tuple(together), tuple(confused))
 
 
 def _all_alike(law: NoiseLaw, drawn: Tensor, generator: torch.Generator) -> Float[Tensor, "m k"]:

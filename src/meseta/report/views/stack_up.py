@@ -35,7 +35,8 @@ class StackUp:
     """What three methods say about the values of the robust optimum.
 
     Worst case and root sum square know the slopes of f at the design and nothing else. A tolerance
-    is the limit of its law, or three standard deviations where there is none.
+    is the limit of its law, or three standard deviations where there is none: the scatter of single
+    values has none.
     """
 
     worst_case: Spread  # all tolerances at their ends at once
@@ -53,18 +54,18 @@ def stack_up(subject: Subject, goal: Constraint) -> StackUp:
     still = torch.zeros_like(std)
     shift, std = torch.where(choice, still, shift), torch.where(choice, still, std)
     centre = x + shift
-    slope = _slope(subject, centre)
+    slope, (_, scale) = _slope(subject, centre), subject.optimizer.user_units
     middle = float(subject.moments(centre).m_f)
     below, above = _ends(subject, std)
     one = torch.where(slope >= 0, slope * above, slope * below)  # furthest upwards
     other = torch.where(slope >= 0, slope * below, slope * above)
-    worst = (middle + float(other.sum()), middle + float(one.sum()))
     joint = _joint(subject)
+    scatter = DEVIATIONS * float(subject.optimizer.fitted.mixture.scatter(x)[0]) * abs(scale)
     shared = DEVIATIONS**2 * float((slope * joint) @ law.covariance_matrix @ (slope * joint))
+    shared = max(0.0, shared) + scatter**2
     # each side by its own ends, which differ where a value is at the edge of its range
-    down, up = (
-        math.sqrt(float((side * ~joint).square().sum()) + max(0.0, shared)) for side in (other, one)
-    )
+    down, up = (math.sqrt(float((side * ~joint).square().sum()) + shared) for side in (other, one))
+    worst = (middle + float(other.sum()) - scatter, middle + float(one.sum()) + scatter)
     seen = subject.in_use(x)
     ends = [float(e) for e in percentiles(seen.best, seen.weights, (BEYOND, 1 - BEYOND))]
     names = [subject.name(n) for n in subject.parameters if _mistaken(subject, n)]

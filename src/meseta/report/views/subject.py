@@ -104,6 +104,16 @@ class Subject:
         return self.rows([self.robust.params])
 
     @cached_property
+    def scatter_in_words(self) -> str:
+        """Return what figures of the values in use count of the scatter of single values."""
+        return self.optimizer.scatter_in_words(self.x_robust[0])
+
+    def scatter(self, x: Float[Tensor, "1 d"], num: int, stream: int) -> Float[Tensor, " num"]:
+        """Draws of what single values scatter by in use, in the user's units."""
+        std = self.optimizer.fitted.mixture.scatter(x) * self.units.y_scale
+        return std * torch.randn(num, generator=self.generator(stream), dtype=torch.double)
+
+    @cached_property
     def x_nominal(self) -> Float[Tensor, "1 d"]:
         return self.rows([self.nominal.params])
 

@@ -193,6 +193,7 @@ def _gain(
     now = subject.perturbed(today.x, DRAWS, stream=3, law=subject.law)
     then = subject.perturbed(x, DRAWS, stream=3, law=law)
     values = subject.f_samples(torch.cat([then, now]))
+    values = values + torch.cat([subject.scatter(each, DRAWS, 13) for each in (x, today.x)])
     by_then, by_now = (_measured(subject, each) for each in values.chunk(2, dim=-1))
     gain = subject.sign * (best.mean - today.value.mean)
     return Estimate(gain, float((by_then - by_now).std()))

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from meseta.optimizer.precision import read_scatter
 from meseta.study.headers import check_alias
 from meseta.study.spreadsheet import COLUMNS
 from meseta.study.tables import own_columns
@@ -146,7 +147,11 @@ def _attempt_method(study: StudyFile, attempt: Attempt) -> None:
     from meseta.acquisition.methods import DEFAULT_METHOD, check_measure, checked_options, get
     from meseta.measures import read_measure
 
-    chosen = study.chosen
+    chosen, named = study.chosen, study.outcomes
+    if chosen.scatter_in_use is not None:
+        names = (named.objective, *named.names)
+        scatter = chosen.scatter_in_use
+        attempt(("study", "scatter_in_use"), lambda: read_scatter(scatter, names))
     method = DEFAULT_METHOD if chosen.method is None else chosen.method
     if attempt(("study", "method"), lambda: get(method)):
         attempt(("study", "options"), lambda: checked_options(method, chosen.options))
