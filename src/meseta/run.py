@@ -70,11 +70,15 @@ class Result:
         return report(self.optimizer, read_terms(words, self.optimizer.space.names))
 
     def __repr__(self) -> str:
-        return comparison(self._title, self, self.nominal, self.optimizer.measure)
+        return comparison(
+            self._title, self, self.nominal, self.optimizer.measure, self.optimizer.untold_scatter
+        )
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        return comparison_html(self._title, self, self.nominal, self.optimizer.measure)
+        return comparison_html(
+            self._title, self, self.nominal, self.optimizer.measure, self.optimizer.untold_scatter
+        )
 
     @property
     def _title(self) -> list[str]:

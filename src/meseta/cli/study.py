@@ -186,6 +186,8 @@ def status(path: StudyPath, as_json: Json = False, csv: Csv = False, xlsx: Xlsx 
     changes = show.change_lines(ledger.study)
     for line in (*show.amendment_lines(rows), *show.confirming_lines(trials), *changes):
         echo(line)
+    if said := show.untold_scatter(ledger, trials):
+        echo(said)
 
 
 def _export(path: Path, csv: bool, as_json: bool, xlsx: Path | None) -> None:

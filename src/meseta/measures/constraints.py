@@ -31,6 +31,12 @@ class Constraint:
         low, high = (self.low - offset) / scale, (self.high - offset) / scale
         return Margin(low, high, 1 - self.probability)
 
+    def of_possible(self, possible: tuple[float, float]) -> "Constraint":
+        """Without a limit that no possible value breaks, unless it is the only one."""
+        low = -math.inf if self.low <= possible[0] else self.low
+        high = math.inf if self.high >= possible[1] else self.high
+        return self if high - low == math.inf == -low else Constraint(low, high, self.probability)
+
     def distance(self, value: float) -> float | None:
         """From a value to the nearer limit; None: it lies on it."""
         each = [abs(value - end) for end in (self.low, self.high) if math.isfinite(end)]

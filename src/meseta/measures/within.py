@@ -29,7 +29,8 @@ class Within(Measure):
 
     @property
     def room(self) -> Room | None:
-        return self.measure.room  # a value that is moved does not pass the limit of a share
+        room = self.measure.room
+        return None if room is None else lambda values: room(values.clamp(self.low, self.high))
 
     def nominal(self, mean: Rho, variance: Rho) -> Rho:
         return self.measure.nominal(mean.clamp(self.low, self.high), variance)

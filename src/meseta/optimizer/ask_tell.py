@@ -79,6 +79,7 @@ from meseta.optimizer.record import (
     Trial,
     as_possible,
 )
+from meseta.optimizer.repeats import Experiment, untold
 from meseta.optimizer.resume import read_record
 from meseta.optimizer.rows import Distinct, Rows
 from meseta.optimizer.scatter import in_words
@@ -338,6 +339,8 @@ class Optimizer:
                 units, mixture = fitted.posterior.units, fitted.mixture
                 if pending is not None and len(pending):
                     mixture = mixture.with_observations(pending)
+                if name == self.outcomes.objective:
+                    constraint = constraint.of_possible(self.settings.possible)
                 margin = constraint.margin(float(units.y_offset), float(units.y_scale))
                 limits[name] = LimitedOutcome(mixture, margin)
         return limits
@@ -992,6 +995,13 @@ class Optimizer:
             sure_of(list(assessed.values())) if known else 0.0,
             "" if isinstance(self.measure, Mean) else self.scatter_in_words(x),
         )
+
+    @property
+    def untold_scatter(self) -> str:
+        """That scatter and structure cannot be told apart, where it is so; otherwise nothing."""
+        experiments = [Experiment(t.params, VALUE in t.std) for t in self._record.complete]
+        parameters = dict(zip(self.space.names, self.space.parameters, strict=True))
+        return untold(parameters, experiments, self.settings.noise_variance)
 
     def scatter_in_words(self, x: Float[Tensor, " d"], outcome: str | None = None) -> str:
         """What figures at a row of the unit cube count of the scatter of single values.

@@ -45,18 +45,26 @@ class Expected(Protocol):
 
 
 def comparison(
-    title: Sequence[str], robust: Expected, nominal: Recommendation, measure: Measure
+    title: Sequence[str],
+    robust: Expected,
+    nominal: Recommendation,
+    measure: Measure,
+    further: str = "",
 ) -> str:
-    """A line of title, then a row for each parameter and for both values."""
+    """A line of title, then a row for each parameter and for both values, then notes."""
     rows = _rows(robust, nominal, measure)
     width = max(len(label) for label, *_ in rows)
     wide = max(22, *(len(cell) for _, *cells in rows for cell in cells))
     lines = (f"{a:{width}} {b:>{wide}} {c:>{wide}}" for a, b, c in rows)
-    return "\n".join([", ".join(title), *lines, *_notes(robust, nominal, measure)])
+    return "\n".join([", ".join(title), *lines, *_notes(robust, nominal, measure, further)])
 
 
 def comparison_html(
-    title: Sequence[str], robust: Expected, nominal: Recommendation, measure: Measure
+    title: Sequence[str],
+    robust: Expected,
+    nominal: Recommendation,
+    measure: Measure,
+    further: str = "",
 ) -> str:
     """The same for a notebook."""
     head, *rows = [[escape(cell) for cell in row] for row in _rows(robust, nominal, measure)]
@@ -65,7 +73,9 @@ def comparison_html(
         f"<tr><th>{label}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
         for label, *cells in rows
     )
-    notes = "".join(f"<div>{escape(note)}</div>" for note in _notes(robust, nominal, measure))
+    notes = "".join(
+        f"<div>{escape(note)}</div>" for note in _notes(robust, nominal, measure, further)
+    )
     return (
         f"<div><strong>{escape(', '.join(title))}</strong></div>"
         f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table><small>{notes}</small>"
@@ -81,11 +91,12 @@ def _rows(
     return list(zip(labels, left, right, strict=True))
 
 
-def _notes(robust: Expected, nominal: Recommendation, measure: Measure) -> list[str]:
+def _notes(robust: Expected, nominal: Recommendation, measure: Measure, further: str) -> list[str]:
     test = robust.test or "not evaluated itself, nor anything within 2 % of the ranges"
     tested = f"(The robust optimum was {test}.)"
     warning = in_words(robust.beyond, robust.outside)
-    notes = [INTERVALS, tested, *([f"({warning}.)"] if warning else []), NOMINAL]
+    others = [f"({note}.)" for note in (warning, further) if note]
+    notes = [INTERVALS, tested, *others, NOMINAL]
     scatter = [f"({measure.in_words()}: {robust.scatter}.)"] if robust.scatter else []
     return [*_constraints(robust, nominal), *scatter, *notes]
 

@@ -74,9 +74,10 @@ def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...
 
 def goal_of_value(optimizer: "Optimizer", goal: Constraint) -> Goal:
     """The limits of what is optimised."""
-    objective, fitted, inner = optimizer.outcomes.objective, optimizer.fitted, goal
+    objective, fitted = optimizer.outcomes.objective, optimizer.fitted
+    inner = goal.of_possible(optimizer.settings.possible)
     if optimizer.direction == "minimize":  # the model is that of -f
-        inner = Constraint(-goal.high, -goal.low, goal.probability)
+        inner = Constraint(-inner.high, -inner.low, goal.probability)
     return Goal(objective, objective, goal, fitted, _margin(fitted, inner))
 
 

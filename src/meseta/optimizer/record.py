@@ -127,7 +127,7 @@ class Kept:
         return (
             f"{self.constraint.in_words()}: kept in {percent(self.share)} of the cases "
             f"({percent(low)} to {percent(high)}), asked: {percent(self.constraint.probability)}"
-            f"{self.missing}{f'; {self.scatter}' if self.scatter else ''}"
+            f"{f'; {self.scatter}' if self.scatter else ''}{self.missing}"
         )
 
     @property

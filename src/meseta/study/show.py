@@ -25,9 +25,12 @@ from meseta.integrations.optuna.attributes import (
 )
 from meseta.integrations.optuna.changed import changes_of
 from meseta.optimizer.amendment import Amendment
+from meseta.optimizer.outcomes import VALUE
 from meseta.optimizer.precision import COUNT
 from meseta.optimizer.record import Kept, Trial
+from meseta.optimizer.repeats import Experiment, untold
 from meseta.study.headers import Column, headings
+from meseta.study.ledger import Ledger
 from meseta.study.progress import Progress, is_run, kind_of
 from meseta.study.quality import quality_cell, told_columns
 from meseta.study.spreadsheet import TRIAL, Cells
@@ -274,6 +277,17 @@ def progress_line(file: StudyFile, now: Progress) -> str:
         if count
     ]
     return f"{one_line(file.name)}: {file.direction}, {', '.join(parts)}"
+
+
+def untold_scatter(ledger: Ledger, trials: Sequence[FrozenTrial]) -> str:
+    """That scatter and structure cannot be told apart, where it is so; otherwise nothing."""
+    carried_out = [
+        Experiment({**trial.params, **executed_of(trial)}, VALUE in stds_of(trial))
+        for trial in trials
+        if kind_of(trial) == "complete"
+    ]
+    known = [each for each in carried_out if each.params.keys() >= ledger.parameters.keys()]
+    return untold(ledger.parameters, known, ledger.file.chosen.noise_variance)
 
 
 def progress_data(now: Progress) -> dict[str, int | None]:

@@ -40,12 +40,12 @@ class StudyAnswer(Recommendation):
 def answer(study: Study, settings: Settings, *, without: Collection[int] = ()) -> StudyAnswer:
     """What the complete trials speak for; `without` these, by their numbers."""
     space, optimizer, notes, _ = modelled(study, settings, without=without)
-    order = order_of(study)
+    order, said = order_of(study), optimizer.untold_scatter
     robust = _outside(optimizer.recommend(), space, order)
     return StudyAnswer(
         **{each.name: getattr(robust, each.name) for each in fields(Recommendation)},
         nominal=_outside(optimizer.nominal(), space, order),
-        notes=notes,
+        notes=(*notes, *([said] if said else [])),
         optimizer=optimizer,
         space=space,
     )

@@ -85,6 +85,8 @@ def _fit(subject: Subject) -> Iterator[Finding]:
             "predictions use all values",
         )
     yield Finding("fine", "fit", _noise_of_values(subject))
+    if said := subject.optimizer.untold_scatter:
+        yield Finding("warning", "fit", said)
     unseen = sum(trial.unseen for trial in subject.optimizer.trials if trial.state == "complete")
     if unseen:
         yield Finding(
