@@ -230,7 +230,7 @@ def test_what_can_be_told_from_none():
     random = np.random.default_rng(0)
     noisy = Optimizer({"x": (0.0, 1.0)}, noise=Normal(0.02), measure=Yield(low=8.0))
     exact = Optimizer({"x": (0.0, 1.0)}, noise=Normal(0.02), measure=Yield(low=0.5))
-    for x in random.random(60):
+    for x in np.repeat(np.linspace(0, 1, 40), 3):
         noisy.tell({"x": x}, 8.3 + 0.5 * random.standard_normal())
     for x in np.linspace(0, 1, 12):
         exact.tell({"x": x}, math.sin(5 * x))
@@ -321,7 +321,7 @@ def test_units_play_no_role(unit):
 def test_whole_numbers_choices_and_environments():
     made = Optimizer(
         {"n": Int(0, 4), "oil": Categorical(["a", "b", "c"]), "t": (0.0, 1.0)},
-        noise={"t": Environment(Normal(0.5, 0.1))},
+        noise={"t": Environment(Normal(0.1, mean=0.5))},
         measure=Yield(low=1.0),
         noise_variance=0.04,
     )

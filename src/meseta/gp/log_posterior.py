@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Callable
-from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -92,6 +91,7 @@ class LogPosterior:
     ) -> None:
         n = len(y)
         self.X, self.y, self.shape, self.prior, self.noise = X, y, shape, prior, noise
+        self._around = around
         self._first, self._second = np.triu_indices(n, 1)
         if around is None:
             self._correlation = shape.correlation(
@@ -104,6 +104,11 @@ class LogPosterior:
             self._correlation = _averaged(shape, X, around, self._first, self._second, kind[order])
         self._places = self._first * n + self._second
         self._sides = np.asfortranarray(np.stack([np.ones(n), y], -1))
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        """Pickle what it is made of."""
+        made_of = self.X, self.y, self.shape, self.prior, self.noise, self._around
+        return LogPosterior, made_of
 
     def __call__(self, theta: Theta) -> tuple[float, Theta]:
         n, d = self.X.shape
@@ -127,10 +132,10 @@ class LogPosterior:
 
     def with_noise(self, variance: float) -> "LogPosterior":
         """Return the same where that is the noise variance, which is then not learned."""
-        other, (fixed, share) = copy(self), self.noise
-        other.noise = Noise(fixed + variance * share, np.zeros_like(share))
-        other.prior = LogPrior(self.prior.log_mode[:-1], self.prior.spread[:-1])
-        return other
+        fixed, share = self.noise
+        noise = Noise(fixed + variance * share, np.zeros_like(share))
+        prior = LogPrior(self.prior.log_mode[:-1], self.prior.spread[:-1])
+        return LogPosterior(self.X, self.y, self.shape, prior, noise, self._around)
 
     def mean(self, theta: Theta) -> tuple[float, float]:
         """Return the mean of f that goes with theta, and its standard deviation."""

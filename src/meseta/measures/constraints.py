@@ -35,7 +35,8 @@ class Constraint:
         """Without a limit that no possible value breaks, unless it is the only one."""
         low = -math.inf if self.low <= possible[0] else self.low
         high = math.inf if self.high >= possible[1] else self.high
-        return self if high - low == math.inf == -low else Constraint(low, high, self.probability)
+        free = math.isinf(low) and math.isinf(high)
+        return self if free else Constraint(low, high, self.probability)
 
     def distance(self, value: float) -> float | None:
         """From a value to the nearer limit; None: it lies on it."""

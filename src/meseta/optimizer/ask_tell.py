@@ -18,7 +18,7 @@ from meseta.gp.limited import Assessment, LimitedOutcome, assessment, sure_of
 from meseta.gp.mixture import Mixture
 from meseta.gp.observed import Acting, acting
 from meseta.gp.robust import RobustPosterior
-from meseta.measures import Mean, Measure, read_measure
+from meseta.measures import Mean, Measure, WorstCase, read_measure
 from meseta.measures.constraints import Constraint
 from meseta.measures.within import Within
 from meseta.noise import NoiseLaw, resolved
@@ -867,7 +867,9 @@ class Optimizer:
             return None
         offset, scale = self.user_units
         inside = self.measure.in_units(offset, scale)
-        if self.settings.possible == EVERY or inside.around_mean:
+        if self.settings.possible == EVERY:
+            return inside
+        if inside.around_mean and not self.fitted.core.scatters:
             return inside
         ends = sorted((end - offset) / scale for end in self.settings.possible)
         return Within(inside, *ends)
@@ -993,8 +995,16 @@ class Optimizer:
             further.outside,
             value.interval,
             sure_of(list(assessed.values())) if known else 0.0,
-            "" if isinstance(self.measure, Mean) else self.scatter_in_words(x),
+            self._scatter_of_measure(x),
         )
+
+    def _scatter_of_measure(self, x: Float[Tensor, " d"]) -> str:
+        if isinstance(self.measure, Mean):
+            return ""
+        words = self.scatter_in_words(x)
+        if words and isinstance(self.measure, WorstCase) and self.measure.share is None:
+            return "without the scatter of single values, which has no limits"
+        return words
 
     @property
     def untold_scatter(self) -> str:

@@ -1,8 +1,9 @@
 """A fit: the model of the values told so far, and the one posterior that follows from it."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from meseta.gp.fit import Fit, FitInfo, Weighted
 from meseta.gp.joint import JointPosterior
@@ -58,16 +59,15 @@ class Fitted:
 
     def mixture_under(self, law: NoiseLaw) -> Mixture:
         """The posterior for another noise, in the units of the columns."""
+        parts = self._given(self.fit.surrogates, law)
+        return Mixture(parts, self.fit.weights, partial(self._promised, law))
+
+    def _promised(self, law: NoiseLaw) -> Mixture:
+        return Mixture(self._given(self.drawn.surrogates, law), self.drawn.weights)
+
+    def _given(self, surrogates: Iterable[Surrogate], law: NoiseLaw) -> tuple[JointPosterior, ...]:
         inside, box = in_cube(law, self.space), self.space.experiments.bounds
-
-        def given(surrogates: tuple[Surrogate, ...]) -> tuple[JointPosterior, ...]:
-            return tuple(joint_posterior(each, inside, box, self.gauge) for each in surrogates)
-
-        return Mixture(
-            given(self.fit.surrogates),
-            self.fit.weights,
-            lambda: Mixture(given(self.drawn.surrogates), self.drawn.weights),
-        )
+        return tuple(joint_posterior(each, inside, box, self.gauge) for each in surrogates)
 
     @cached_property
     def drawn(self) -> Weighted:
