@@ -393,6 +393,70 @@ def test_status_and_tell_need_no_torch(folder):
     assert [trial.value for trial in open_ledger(read_study("lab.toml")).trials] == [0.8, 0.5]
 
 
+GAUGED = """
+[study]
+measure = "yield 0.4 inf"
+SCATTER
+[parameters.x]
+low = 0.0
+high = 1.0
+noise = 0.02
+"""
+UNTOLD = "scatter and structure cannot be told apart"
+
+
+def told_by_table(places):
+    rows = [f"{x},{0.5 + 0.1 * (-1) ** i}" for i, x in enumerate(places)]
+    Path("told.csv").write_text("\n".join(["x,value", *rows]), encoding="utf-8")
+    typed("import", "lab.toml", "told.csv")
+
+
+def test_status_says_where_scatter_and_structure_cannot_be_told_apart(folder):
+    """Quickly: without torch."""
+    Path("lab.toml").write_text(GAUGED.replace("SCATTER", ""), encoding="utf-8")
+    told_by_table([0.1, 0.3, 0.5, 0.7])
+    assert UNTOLD not in typed("status", "lab.toml").output
+    told_by_table([0.9])
+    code = (
+        "import sys\nfrom meseta.cli import app\n"
+        "app(['status', 'lab.toml'], standalone_mode=False)\n"
+        "assert 'torch' not in sys.modules"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert UNTOLD in done.stdout
+    assert UNTOLD in typed("recommend", "lab.toml").output
+    typed("report", "lab.toml", "-o", "lab.html")
+    assert UNTOLD in Path("lab.html").read_text(encoding="utf-8")
+    known = GAUGED.replace("SCATTER", "noise_variance = 0.0")
+    Path("lab.toml").write_text(known, encoding="utf-8")
+    assert UNTOLD not in typed("status", "lab.toml").output
+    Path("lab.toml").write_text(GAUGED.replace("SCATTER", ""), encoding="utf-8")
+    told_by_table([0.315])
+    assert UNTOLD not in typed("status", "lab.toml").output
+
+
+def test_a_study_says_which_scatter_its_parts_have(folder):
+    """The trials know nothing of it: it may be said, and changed, at any time."""
+    noise = "noise_variance = 0.01\n"
+    Path("lab.toml").write_text(GAUGED.replace("SCATTER", noise), encoding="utf-8")
+    told_by_table([0.1, 0.3, 0.5, 0.7, 0.9])
+    found = {}
+    for scatter in ("", '"all"', "0.06", '"none"', "{ value = 0.06 }"):
+        said = noise + (f"scatter_in_use = {scatter}" if scatter else "")
+        Path("lab.toml").write_text(GAUGED.replace("SCATTER", said), encoding="utf-8")
+        told = json.loads(typed("recommend", "lab.toml", "--json").stdout)
+        found[scatter] = told["recommendation"]
+    assert found[""] == found['"all"']
+    assert found[""]["scatter_in_use"] == "all"
+    assert found[""]["robust"]["scatter"] == "with the scatter of single values, 0.1"
+    assert found["0.06"]["robust"] == found["{ value = 0.06 }"]["robust"]
+    assert found["0.06"]["scatter_in_use"] == 0.06
+    assert "beyond that of the gauge, 0.08 of 0.1" in found["0.06"]["robust"]["scatter"]
+    assert "error of the gauge" in found['"none"']["robust"]["scatter"]
+    assert "0.08 of 0.1" in typed("recommend", "lab.toml").output
+
+
 def test_asking_and_recommending_need_no_botorch():
     code = (
         "import sys, meseta\n"

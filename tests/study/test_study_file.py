@@ -257,6 +257,7 @@ initial = "uniform"
 kernel = "matern52"
 prior = "paper"
 noise_variance = 0.25
+scatter_in_use = 0.3
 storage = "sqlite:///elsewhere.db"
 notes = "two machines"
 [objective]
@@ -313,6 +314,7 @@ noise = "2 %"
         kernel="matern52",
         prior="paper",
         noise_variance=0.25,
+        scatter_in_use=0.3,
         seed=7,
         num_initial=4,
         initial="uniform",
@@ -489,6 +491,12 @@ def test_any_name_is_read_and_pointed_at(tmp_path_factory, name):
         ),
         ("[study]\nprior = 'flat'\n" + X, "press.toml:2: study.prior is not known"),
         (
+            "[study]\nscatter_in_use = 'some'\n" + X,
+            'press.toml:2: study.scatter_in_use must be "all" (the parts scatter as the values do)',
+        ),
+        ("[study]\nscatter_in_use = 0\n" + X, "a positive number, or a table of these by outcome"),
+        ("[study]\nscatter_in_use = { value = -1 }\n" + X, "or a table of these by outcome, got {"),
+        (
             "[study]\ninitial = 'sobl'\n" + X,
             "press.toml:2: study.initial is not known: there is no value 'sobl' (did you mean",
         ),
@@ -644,6 +652,10 @@ def test_what_is_refused_when_the_file_is_read(refusal, text, says):
     ("text", "says"),
     [
         (X + "step = 0.3", "press.toml:1: parameters.x cannot be used: the range of a Float"),
+        (
+            "[study]\nscatter_in_use = { stress = 0.1 }\n" + X,
+            "press.toml:2: study.scatter_in_use cannot be used: scatter_in_use: there is no",
+        ),
         (X + "log = true", "press.toml:1: parameters.x cannot be used: a Float on a logarithmic"),
         ("[parameters.x]\nchoices = ['a']", "parameters.x cannot be used: a Categorical takes"),
         ("[parameters.x]\nchoices = [1, 1.0]", "choices must be distinct"),

@@ -123,5 +123,6 @@ def _data(plan: "Plan", found: "Confirmation") -> dict[str, Any]:
         "found": found.found,
         "expected": list(found.expected),
         "promised": found.promised.mean,
+        "scatter": found.promised.scatter,
         "constraints": {name: kept._asdict() for name, kept in found.constraints.items()},
     }
