@@ -50,7 +50,8 @@ def _loosening(view: OfGoal, terms: Terms) -> Markup:
     today = (
         ""
         if view.meets is None
-        else f"Today the goal is met in {percent_with_interval(view.meets)} of the cases. "
+        else f"Today the goal is met in {percent_with_interval(view.meets)} of the cases"
+        f"{f', {view.scatter}' if view.scatter else ''}. "
     )
     return element(
         "section",

@@ -44,6 +44,7 @@ class OfGoal:
     each: Mapping[str, ByGoal]  # by parameter, in the user's terms
     allocation: Allocation | None  # None: nothing has a price
     window: Window | None  # None: there are many settings; see MOST_SIDES
+    scatter: str = ""  # what `meets` counts of the scatter of single values, in words
 
 
 def of_goal(
@@ -76,6 +77,7 @@ def of_goal(
         found,
         allocation_of(subject, terms.goal, terms.prices, confidence) if terms.prices else None,
         window_of(subject, terms.goal, confidence) if window and 0 < free <= MOST_SIDES else None,
+        "" if terms.goal is None else subject.scatter_in_words,
     )
 
 
