@@ -10,6 +10,7 @@ import torch
 import play_cases
 from examples import some
 from meseta.gp.robust import raw_moments
+from meseta.measures.weighted import std
 from meseta.noise.widened import widened
 from meseta.report.views.played import played, row_of
 from play_cases import made, settings_of
@@ -82,3 +83,15 @@ def test_what_cannot_be_moved_says_why():
     heat = next(knob for knob in ground.knobs if knob.name == "heat")
     assert "varies by itself" in heat.fixed
     assert not heat.design
+
+
+def test_values_scatter_as_single_ones_do():
+    subject, ground = made("scattered")
+    row = row_of(ground, [knob.robust for knob in ground.knobs])
+    found = played(ground, row, [1.0] * len(ground.knobs))
+    values, weights = torch.tensor(found.values), torch.tensor(found.weights)
+    seen = subject.in_use(subject.x_robust)
+    assert float(std(values, weights)) == pytest.approx(
+        float(std(seen.best, seen.weights)), rel=0.03
+    )
+    assert float(std(seen.best, seen.weights)) > 0.2

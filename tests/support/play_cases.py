@@ -57,6 +57,7 @@ EXACT = {
     ),
     "steps": lambda: told({"n": Int(1, 9), "dose": Float(0.0, 2.0, step=0.25)}, {"n": Normal(0.8)}),
     "constrained": _with_constraint,
+    "scattered": lambda: told(BOX, {"x": Normal(0.1), "y": Normal(0.2)}, noise_variance=0.04),
     "still": lambda: told(BOX, None),
     "kinds": lambda: told(
         {"kind": Categorical(["a", "bb", "cccc"]), "x": (0.0, 1.0)},
