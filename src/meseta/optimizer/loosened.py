@@ -1,86 +1,107 @@
-"""How far one tolerance may be loosened before a goal is missed."""
+"""How far one tolerance may be loosened before a goal is missed, or must be tightened to meet it."""
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
+from scipy.optimize import brentq
 from torch import Tensor
 
-from meseta.gp.limited import sure_of
+from meseta.gp.limited import surplus
 from meseta.optimizer.cheapest import Search, Tolerance, wide_as_may_be
-from meseta.optimizer.goals import deviations, margins
 from meseta.space.formula import read_formula
 from meseta.space.price import REACH, WIDTH, Price
 
-KEPT = 1024  # draws of the noise, which the design of today is looked at with
-STEPS = 33  # factors that are looked at, and a second time between two of them
+# As logarithms: steps to wider noise and to narrower, from another design, and what is near enough.
+WIDER, NARROWER, BESIDE, CLOSE = math.log(2), math.log(REACH) / 8, math.log(1.25), 0.004
+SAME = 1.02  # a tolerance that may grow by less than this stays as it is
 WIDEST = Price(read_formula(f"1 / {WIDTH}", WIDTH), (1 / REACH, REACH))  # the cheapest: the widest
-
-
-LESS = (1.0, 0.95, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1)  # what sample paths may leave of a factor
 
 
 class Loosened(NamedTuple):
     """How many times as wide as today a tolerance may be, all others as they are.
 
-    From a tenth of today's to ten times as much; None: not even a tenth meets the goal.
+    From a tenth of today's to ten times as much; None: nothing in this range meets the goal.
     """
 
     kept: float | None  # with the design of today
     chosen: float | None  # with a design nearby that allows more
 
 
-def loosened(search: Search, name: str, column: int, confidence: float | None) -> Loosened:
-    """With this confidence; None: by the best guess. Margins are to first order."""
-    by = 0.0 if confidence is None else deviations(confidence, len(search.goals))
-    kept = _kept(search, column, by)
-    if kept is not None and confidence is not None:
-        kept = _checked(search, name, column, kept, confidence)
-    begin = 1 / REACH if kept is None else kept
-    found = wide_as_may_be(search, Tolerance(name, column, 1.0, WIDEST), confidence, begin)
-    if found is None or (kept is not None and found < kept):  # the search missed it
-        found = kept
-    return Loosened(kept, None if found is None else min(found, REACH))
+@dataclass(frozen=True, eq=False)
+class Loosening:
+    """Asks how wide single tolerances may be; with confidence None by the best guess."""
+
+    search: Search
+    confidence: float | None
+
+    @cached_property
+    def x(self) -> Float[Tensor, " d"]:
+        """The design of today."""
+        return self.search.put(self.search.first[:1])[0]
+
+    @cached_property
+    def today(self) -> float:
+        """By how much it meets the goals; negative: it misses them."""
+        return self._room(self.x, None)
+
+    def of(self, name: str, column: int) -> Loosened:
+        """How far one tolerance may go: the verdicts are exact, only the new design is not."""
+        one = Tolerance(name, column, 1.0, WIDEST)
+
+        def asked(x: Float[Tensor, " d"], factor: float) -> float:
+            return self._room(x, self.search.times((one,), {name: factor}))
+
+        kept = widest(lambda by: self.today if by == 1 else asked(self.x, by), 1.0)
+        least = 1 / REACH if kept is None else kept
+        nearby = wide_as_may_be(self.search, one, self.confidence, least)
+        if kept == REACH or nearby is None or torch.equal(nearby.x, self.x):
+            return Loosened(kept, kept)
+        begin = min(max(nearby.factor, least), REACH)
+        chosen = widest(lambda by: asked(nearby.x, by), begin, least, BESIDE, BESIDE)
+        return Loosened(kept, kept if chosen is None else chosen)
+
+    def _room(self, x: Float[Tensor, " d"], times: Float[Tensor, "1 d"] | None) -> float:
+        goals = self.search.goals
+        if self.confidence is None:
+            each = [g.assessment.kept(x, times) - g.constraint.probability for g in goals]
+            return min(each)
+        return surplus([goal.assessment.at(x, times) for goal in goals], self.confidence)
 
 
-def _checked(
-    search: Search, name: str, column: int, factor: float, confidence: float
+def widest(
+    room: Callable[[float], float],
+    begin: float,
+    least: float = 1 / REACH,
+    wider: float = WIDER,
+    narrower: float = NARROWER,
 ) -> float | None:
-    """The same or a little less, where sample paths are sure of it as well."""
-    x, one = search.put(search.first[:1])[0], Tolerance(name, column, 1.0, WIDEST)
-    for less in LESS:
-        found = search.assessed(x, (one,), {name: less * factor})
-        if less * factor >= 1 / REACH and sure_of(found) >= confidence:
-            return less * factor
-    return None
+    """The widest factor with room: from `begin` upwards as far as there is, or else below it."""
+    seen: dict[float, float] = {}
 
+    def at(t: float) -> float:
+        seen[t] = max(room(math.exp(t)), -1.0)  # a search between two of them needs finite values
+        return seen[t]
 
-def _kept(search: Search, column: int, by: float) -> float | None:
-    """The widest that the recommended design allows; nothing in between is missed either."""
-    x = search.put(search.first[:1])
-    generator = torch.Generator().manual_seed(search.seed)
-    limits = [goal.limited(KEPT, generator) for goal in search.goals]
-
-    @torch.no_grad()
-    def met(t: Float[Tensor, " m"]) -> Tensor:
-        factors = torch.ones(len(t), x.shape[1], dtype=torch.double)
-        factors[:, column] = t.exp()
-        return (margins(limits, x.expand(len(t), -1), by, factors) >= 0).all(0)
-
-    most = math.log(REACH)
-    t = torch.linspace(-most, most, STEPS, dtype=torch.double)
-    good = met(t)
-    if not bool(good.any()):
-        return None
-    # from today on upwards as far as all is well; where today is not, the widest that is
-    today = STEPS // 2
-    place = today if bool(good[today]) else int(good.nonzero().max())
-    while place + 1 < STEPS and bool(good[place + 1]):
-        place += 1
-    if place + 1 == STEPS:
-        return REACH
-    between = torch.linspace(float(t[place]), float(t[place + 1]), STEPS, dtype=torch.double)
-    fine = met(between)
-    first_bad = int((~fine).int().argmax()) if bool((~fine).any()) else STEPS
-    return math.exp(float(between[max(0, first_bad - 1)]))
+    good = bad = math.log(begin)
+    if at(good) >= 0:
+        most = math.log(REACH)
+        while good == bad:
+            if good >= most:
+                return REACH
+            bad = min(good + wider, most)
+            good = bad if at(bad) >= 0 else good
+    else:
+        end = math.log(least)
+        while good == bad:
+            if bad <= end:
+                return None
+            good = max(bad - narrower, end)
+            bad = good if at(good) < 0 else bad
+    brentq(at, good, bad, xtol=CLOSE)
+    missed = min(t for t, found in seen.items() if found < 0 and t > good)
+    return math.exp(max(t for t, found in seen.items() if found >= 0 and t < missed))

@@ -9,7 +9,7 @@ from meseta.noise.width import width_of
 from meseta.optimizer.allocation import Allocation, allocation, search_of
 from meseta.optimizer.goals import NoGoal, goals_of
 from meseta.optimizer.learned import with_laws
-from meseta.optimizer.loosened import Loosened, loosened
+from meseta.optimizer.loosened import Loosened, Loosening
 from meseta.optimizer.record import SURE
 from meseta.optimizer.window import Window
 from meseta.optimizer.window import window as largest_window
@@ -61,12 +61,12 @@ def of_goal(
     except NoGoal:
         return None
     search = search_of(optimizer, goals)
+    by_samples, by_guess = Loosening(search, confidence), Loosening(search, None)
     found = {}
     for name in names:
         column, sure, guess = optimizer.space.columns_of(name).start, None, None
         if not isinstance(subject.parameter(name), Categorical):
-            sure = loosened(search, name, column, confidence)
-            guess = loosened(search, name, column, None)
+            sure, guess = by_samples.of(name, column), by_guess.of(name, column)
         half = None if terms.goal is None else meets(subject, terms.goal, column, 0.5)
         found[subject.name(name)] = ByGoal(_width(subject, name), half, sure, guess)
     free = len(set(optimizer.space.cube.continuous.tolist()) & set(_columns_of_design(subject)))
