@@ -139,9 +139,11 @@ class Assessment:
     rehearsal: Rehearsal
     margin: Margin
 
-    def kept(self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None) -> float:
-        """The share of the noise with which a design keeps the limits, by the best guess of f."""
-        return float(self.margin.kept(*self.rehearsal.best_guess(x, factors)))
+    def best_guess(
+        self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None
+    ) -> float:
+        """The margin by the best guess of f."""
+        return float(self.margin.exactly(*self.rehearsal.best_guess(x, factors)))
 
     def at(self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None) -> Assessed:
         """How a design keeps the limits; with `factors` by noise so many times as wide."""

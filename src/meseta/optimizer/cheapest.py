@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.limited import Assessed, sure_of
+from meseta.gp.limited import Assessed, Limited, sure_of
 from meseta.gp.within_limits import Found, climb_within, maximize_within
 from meseta.noise import NoiseLaw
 from meseta.noise.widened import widened
@@ -83,7 +83,7 @@ class Nearby(NamedTuple):
     """A design, and how many times as wide as today one tolerance may be there."""
 
     x: Float[Tensor, " d"]
-    factor: float
+    t: float  # as a logarithm
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,27 +140,29 @@ def cheapest(search: Search, tolerances: Sequence[Tolerance], confidence: float 
 
 
 def wide_as_may_be(
-    search: Search, tolerance: Tolerance, confidence: float | None, begin: float
+    search: Search,
+    tolerance: Tolerance,
+    limits: Sequence[Limited],
+    by: float,
+    begin: float,
+    off: float,
 ) -> Nearby | None:
     """A design nearby that allows more, and how many times as wide as today one may be there.
 
     The climb begins at the recommended design, `begin` times as wide. None: it ends where not all
-    goals are met. Margins are to first order.
+    goals are met. Margins are to first order, by so many deviations, and were `off` at the start.
     """
     problem = _Problem(search, (tolerance,), {tolerance.name: tolerance.ends()})
-    by = 0.0 if confidence is None else deviations(confidence, len(search.goals))
-    generator = torch.Generator().manual_seed(search.seed)
-    limits = [goal.limited(LOOSENED, generator) for goal in search.goals]
 
     def room(rows: Tensor) -> Tensor:
-        return margins(limits, problem.designs(rows), by, problem.factors(rows))
+        return margins(limits, problem.designs(rows), by, problem.factors(rows)) + off
 
     domain, scale = problem.domain(), problem.scale()
     start = torch.cat([search.first[0], torch.tensor([math.log(begin)], dtype=torch.double)])
     found = climb_within(problem.value, room, domain, domain.snap(start[None])[0], scale)
     found = _again(found, lambda f: climb_within(problem.value, room, domain, f.x, scale), 2)
     x, factors = problem.answer(found.x)
-    return Nearby(x, factors[tolerance.name]) if found.kept else None
+    return Nearby(x, math.log(factors[tolerance.name])) if found.kept else None
 
 
 def _with_grades(

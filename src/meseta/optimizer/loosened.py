@@ -1,24 +1,27 @@
 """How far one tolerance may be loosened before a goal is missed, or must be tightened to meet it."""
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
+import numpy as np
 import torch
-from jaxtyping import Float
-from scipy.optimize import brentq
+from jaxtyping import Float, Float64
 from torch import Tensor
 
-from meseta.gp.limited import surplus
-from meseta.optimizer.cheapest import Search, Tolerance, wide_as_may_be
+from meseta.gp.limited import Limited, surplus
+from meseta.optimizer.cheapest import LOOSENED, Search, Tolerance, wide_as_may_be
+from meseta.optimizer.goals import deviations, margins
 from meseta.space.formula import read_formula
 from meseta.space.price import REACH, WIDTH, Price
 
-# As logarithms: steps to wider noise and to narrower, from another design, and what is near enough.
-WIDER, NARROWER, BESIDE, CLOSE = math.log(2), math.log(REACH) / 8, math.log(1.25), 0.004
-SAME = 1.02  # a tolerance that may grow by less than this stays as it is
+# As logarithms of factors: the widest, those that are looked at to first order, what is near enough
+MOST, CLOSE = math.log(REACH), 0.005
+GRID = np.linspace(-MOST, MOST, 65)
+GUIDED = 6  # questions where margins to first order lead, before what is open is halved
 WIDEST = Price(read_formula(f"1 / {WIDTH}", WIDTH), (1 / REACH, REACH))  # the cheapest: the widest
 
 
@@ -39,6 +42,23 @@ class Loosening:
     search: Search
     confidence: float | None
 
+    def of(self, name: str, column: int) -> Loosened:
+        """How far one tolerance may go.
+
+        The verdicts are those of exact draws; the design nearby is found to first order.
+        """
+        one = Tolerance(name, column, 1.0, WIDEST)
+        asked = self._asked(one, self.x)
+        found = asked.widest(0.0)
+        kept = None if found is None else math.exp(found)
+        least = -MOST if found is None else found
+        limits, by, off = self.limits, self.by, asked.off
+        nearby = wide_as_may_be(self.search, one, limits, by, math.exp(least), off)
+        if found == MOST or nearby is None or nearby.t <= least:
+            return Loosened(kept, kept)
+        wider = self._asked(one, nearby.x, off).widest(min(nearby.t, MOST), least)
+        return Loosened(kept, kept if wider is None else math.exp(wider))
+
     @cached_property
     def x(self) -> Float[Tensor, " d"]:
         """The design of today."""
@@ -49,59 +69,85 @@ class Loosening:
         """By how much it meets the goals; negative: it misses them."""
         return self._room(self.x, None)
 
-    def of(self, name: str, column: int) -> Loosened:
-        """How far one tolerance may go: the verdicts are exact, only the new design is not."""
-        one = Tolerance(name, column, 1.0, WIDEST)
+    @cached_property
+    def by(self) -> float:
+        """By how many standard deviations a goal is to be met to first order."""
+        return 0.0 if self.confidence is None else deviations(self.confidence, len(self.limits))
 
-        def asked(x: Float[Tensor, " d"], factor: float) -> float:
-            return self._room(x, self.search.times((one,), {name: factor}))
-
-        kept = widest(lambda by: self.today if by == 1 else asked(self.x, by), 1.0)
-        least = 1 / REACH if kept is None else kept
-        nearby = wide_as_may_be(self.search, one, self.confidence, least)
-        if kept == REACH or nearby is None or torch.equal(nearby.x, self.x):
-            return Loosened(kept, kept)
-        begin = min(max(nearby.factor, least), REACH)
-        chosen = widest(lambda by: asked(nearby.x, by), begin, least, BESIDE, BESIDE)
-        return Loosened(kept, kept if chosen is None else chosen)
+    @cached_property
+    def limits(self) -> list[Limited]:
+        generator = torch.Generator().manual_seed(self.search.seed)
+        return [goal.limited(LOOSENED, generator) for goal in self.search.goals]
 
     def _room(self, x: Float[Tensor, " d"], times: Float[Tensor, "1 d"] | None) -> float:
-        goals = self.search.goals
+        each = [goal.assessment for goal in self.search.goals]
         if self.confidence is None:
-            each = [g.assessment.kept(x, times) - g.constraint.probability for g in goals]
-            return min(each)
-        return surplus([goal.assessment.at(x, times) for goal in goals], self.confidence)
+            return min(one.best_guess(x, times) for one in each)
+        return surplus([one.at(x, times) for one in each], self.confidence)
+
+    @torch.no_grad()
+    def _asked(self, one: Tolerance, x: Float[Tensor, " d"], off: float = 0.0) -> "Asked":
+        factors = torch.ones(len(GRID), len(x), dtype=torch.double)
+        factors[:, one.column] = torch.from_numpy(GRID).exp()
+        guide = margins(self.limits, x.expand(len(GRID), -1), self.by, factors).amin(0).numpy()
+
+        def room(t: float) -> float:
+            if t == 0 and x is self.x:
+                return self.today
+            return self._room(x, self.search.times((one,), {one.name: math.exp(t)}))
+
+        return Asked(room, guide, off)
 
 
-def widest(
-    room: Callable[[float], float],
-    begin: float,
-    least: float = 1 / REACH,
-    wider: float = WIDER,
-    narrower: float = NARROWER,
-) -> float | None:
-    """The widest factor with room: from `begin` upwards as far as there is, or else below it."""
-    seen: dict[float, float] = {}
+@dataclass(eq=False)
+class Asked:
+    """The room that goals leave, by the logarithm of a factor; negative: they are missed.
 
-    def at(t: float) -> float:
-        seen[t] = max(room(math.exp(t)), -1.0)  # a search between two of them needs finite values
-        return seen[t]
+    Margins to first order lead to where it ends; `off` is by how much they were off there.
+    """
 
-    good = bad = math.log(begin)
-    if at(good) >= 0:
-        most = math.log(REACH)
-        while good == bad:
-            if good >= most:
-                return REACH
-            bad = min(good + wider, most)
-            good = bad if at(bad) >= 0 else good
-    else:
-        end = math.log(least)
-        while good == bad:
-            if bad <= end:
-                return None
-            good = max(bad - narrower, end)
-            bad = good if at(good) < 0 else bad
-    brentq(at, good, bad, xtol=CLOSE)
-    missed = min(t for t, found in seen.items() if found < 0 and t > good)
-    return math.exp(max(t for t, found in seen.items() if found >= 0 and t < missed))
+    room: Callable[[float], float]
+    guide: Float64[np.ndarray, " g"]
+    off: float = 0.0
+
+    def widest(self, begin: float, least: float = -MOST) -> float | None:
+        """The widest with room: from `begin` upwards as far as there is, or else below it."""
+        good: float | None = None
+        bad: float | None = None
+        at = begin
+        for number in itertools.count():
+            found = self.room(at)
+            if math.isfinite(found):
+                self.off = found - float(np.interp(at, GRID, self.guide))
+            good, bad = (at, bad) if found >= 0 else (good, at)
+            low, high = least if good is None else good, MOST if bad is None else bad
+            if high - low <= CLOSE:
+                break
+            end = self._end(low, high, upwards=good is not None)
+            if found >= 0 and end - low <= CLOSE:
+                break
+            at = max(end - CLOSE / 2, low if good is None else low + CLOSE)
+            if number >= GUIDED or (bad is not None and end >= bad):
+                at = (low + high) / 2
+            if good is None and at - low <= CLOSE:
+                at = low
+            elif bad is None and high - at <= CLOSE:
+                at = high
+        return good
+
+    def _end(self, low: float, high: float, *, upwards: bool) -> float:
+        """Where the room ought to end between two places, seen from the lower one or the other."""
+        t = np.linspace(low, high, len(GRID))
+        expected = np.interp(t, GRID, self.guide) + self.off
+        kept = expected >= 0
+        if kept.all():
+            return high
+        if not kept.any():
+            return low
+        i = int((~kept).argmax()) if upwards else int(kept.nonzero()[0][-1]) + 1
+        if i == 0:
+            return low
+        if i == len(t):
+            return high
+        share = expected[i - 1] / (expected[i - 1] - expected[i])
+        return float(t[i - 1] + share * (t[i] - t[i - 1]))

@@ -66,7 +66,8 @@ def of_goal(
     for name in names:
         column, sure, guess = optimizer.space.columns_of(name).start, None, None
         if not isinstance(subject.parameter(name), Categorical):
-            sure, guess = by_samples.of(name, column), by_guess.of(name, column)
+            guess = by_guess.of(name, column)
+            sure = by_samples.of(name, column)
         half = None if terms.goal is None else meets(subject, terms.goal, column, 0.5)
         found[subject.name(name)] = ByGoal(_width(subject, name), half, sure, guess)
     free = len(set(optimizer.space.cube.continuous.tolist()) & set(_columns_of_design(subject)))
