@@ -810,7 +810,9 @@ class Optimizer:
     def _robust_optimum(self) -> Float[Tensor, " d"]:
         fitted = self.fitted
         if self._optimum is None or self._optimum[0] is not fitted:
-            self._optimum = fitted, self._found_optimum(fitted.mixture, self._assessed_limits())
+            x = self._found_optimum(fitted.mixture, self._assessed_limits())
+            # the very row of the params that are handed out: all that is said of these is the same
+            self._optimum = fitted, self.environments.to_row(self.environments.from_row(x))
         return self._optimum[1]
 
     def optimum_under(self, law: NoiseLaw) -> Float[Tensor, " d"]:

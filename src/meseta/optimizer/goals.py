@@ -75,7 +75,11 @@ def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...
             )
         twice = any(each.outcome == name for each in found)
         called = f"{name} (constraint)" if twice else name
-        found.append(Goal(called, name, constraint, model, _margin(model, constraint), optimizer.stream(name)))
+        found.append(
+            Goal(
+                called, name, constraint, model, _margin(model, constraint), optimizer.stream(name)
+            )
+        )
     if not found:
         raise NoGoal(
             "there is no goal to meet: say which values are good, at_least or at_most in a study "

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 from torch import Tensor
 
-from meseta.gp.limited import Assessed, LimitedOutcome, assessment, sure_of
+from meseta.gp.limited import Assessed, sure_of
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.allocation import experiment, in_a_line, kept_by
 from meseta.optimizer.empty_box import Box, largest_box
@@ -29,7 +29,7 @@ INSIDE = 128  # points in a box at which it is looked for a place that misses a 
 CORNERS = 7  # parameters up to which all corners of a box are looked at
 DESCENTS, STEPS = 2, 12  # to such a place, for each goal, and steps of each
 ROUNDS = 40  # of boxes
-CHECKED, CHECKS = 3, 4  # places that sample paths check, and how often the goal is moved by that
+CHECKED, CHECKS = 3, 4  # places that samples check, and how often the goal is moved by that
 # What a box is smaller than the first places that miss a goal: at first, and more from time to time
 SHRUNK, MORE = 3e-3, 1.15
 SMALLER = 0.015  # and so on, where the rounds are over
@@ -55,6 +55,7 @@ class Window:
     """
 
     confidence: float  # that was asked for
+    sure: float  # that the worst place found meets all goals as often as is asked for, together
     params: Design  # the design inside
     sides: Mapping[str, Side]  # empty: there is no window
     fixed: Design  # settings that stay as they are: whole numbers, steps, choices
@@ -72,11 +73,6 @@ class Window:
     def share(self) -> float:
         """Of all ranges together."""
         return math.prod(side.share for side in self.sides.values()) if self.sides else 0.0
-
-    @property
-    def sure(self) -> float:
-        """The probability that the worst place found meets all goals as often as is asked for."""
-        return math.prod(kept.sure for kept in self.worst_kept.values())
 
     @property
     def verdict(self) -> str:
@@ -147,9 +143,12 @@ def window(
             fixed = {name: value for name, value in given.items() if name not in sides}
             at_worst = kept_by(optimizer, goals, of_worst)
             place = optimizer.environments.from_row(look.rows(worst[None])[0])
-            return Window(confidence, given, sides, fixed, kept, place, at_worst, look.seen, None)
+            at = sure_of(of_worst), given, sides, fixed, kept, place, at_worst, look.seen
+            return Window(confidence, *at, None)
     where = None if sure else experiment(optimizer, goals, assessed, center)
-    return Window(confidence, given, {}, dict(given), kept, given, kept, 1, where)
+    return Window(
+        confidence, sure_of(assessed), given, {}, dict(given), kept, given, kept, 1, where
+    )
 
 
 class _Look:
@@ -176,13 +175,6 @@ class _Look:
         self.all = [goal.limited(DRAWS, generator) for goal in goals]
         self.few = [limit.with_fewer(QUICK) for limit in self.all]
         self.limits = self.few
-        self.paths = [
-            assessment(
-                LimitedOutcome(goal.fitted.mixture, goal.margin),
-                torch.Generator().manual_seed(self.seed),  # as in Goal.assessed
-            )
-            for goal in goals
-        ]
         self.moved = torch.zeros(len(goals), 1, dtype=torch.double)
         self.seen = 0  # places that were looked at in the last box
 
@@ -221,12 +213,12 @@ class _Look:
 
     @torch.no_grad()
     def keep_center(self) -> None:
-        """Moves margins so that the center is on a border at most: paths are sure of it."""
+        """Moves margins so that the center is on a border at most: samples are sure of it."""
         self.moved = torch.zeros_like(self.moved)
         self.moved = (EDGE - self.room(self.center[None])[: len(self.goals)]).clamp_min(0.0)
 
     def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...]) -> bool:
-        """Moves margins to what paths say of a place, if the center then meets the goals still."""
+        """Moves margins to what samples say of a place, if the center then meets the goals still."""
         exact = torch.tensor([[each.room(self.by)] for each in of]).double()
         with torch.no_grad():
             off = exact - self.room(u[None])[: len(exact)]
@@ -238,7 +230,7 @@ class _Look:
 
     def assessed(self, x: Float[Tensor, " d"]) -> tuple[Assessed, ...]:
         """By samples of f."""
-        return tuple(paths.at(x) for paths in self.paths)
+        return tuple(goal.assessed(x) for goal in self.goals)
 
     def first_missed(
         self, ends: Float[Tensor, "m f"], along: int = ALONG, *, rough: bool = False
@@ -302,7 +294,7 @@ class _Look:
 def _found(
     look: _Look, assessed: tuple[Assessed, ...]
 ) -> tuple[Box, Float[Tensor, " f"], tuple[Assessed, ...]]:
-    """The largest box, the worst place in it, and what paths say about that.
+    """The largest box, the worst place in it, and what samples say about that.
 
     By cutting planes: the largest box without any place that is known to miss a goal; then such
     places are looked for in it.
