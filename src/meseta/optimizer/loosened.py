@@ -1,4 +1,4 @@
-"""How far one tolerance may be loosened before a goal is missed, or must be tightened to meet it."""
+"""How far one tolerance may be loosened before a goal is missed, or must be tightened."""
 
 import itertools
 import math

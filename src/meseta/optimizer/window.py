@@ -218,7 +218,7 @@ class _Look:
         self.moved = (EDGE - self.room(self.center[None])[: len(self.goals)]).clamp_min(0.0)
 
     def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...]) -> bool:
-        """Moves margins to what samples say of a place, if the center then meets the goals still."""
+        """Moves margins to what samples say of a place, where the center then meets the goals."""
         exact = torch.tensor([[each.room(self.by)] for each in of]).double()
         with torch.no_grad():
             off = exact - self.room(u[None])[: len(exact)]
