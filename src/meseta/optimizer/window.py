@@ -29,6 +29,7 @@ INSIDE = 128  # points in a box at which it is looked for a place that misses a 
 CORNERS = 7  # parameters up to which all corners of a box are looked at
 DESCENTS, STEPS = 2, 12  # to such a place, for each goal, and steps of each
 ROUNDS = 40  # of boxes
+CLOSE = 0.01  # of the spread of an outcome: a margin that is left and need not be used
 CHECKED, CHECKS = 3, 4  # places that samples check, and how often the goal is moved by that
 # What a box is smaller than the first places that miss a goal: at first, and more from time to time
 SHRUNK, MORE = 3e-3, 1.15
@@ -137,13 +138,13 @@ def window(
     kept = kept_by(optimizer, goals, assessed)
     sure = sure_of(assessed) >= confidence
     if sure and len(look.free):
-        box, worst, of_worst = _found(look, assessed)
+        box, worst, of_worst, seen = _found(look, assessed)
         sides = _sides(optimizer, look, box)
         if sides:
             fixed = {name: value for name, value in given.items() if name not in sides}
             at_worst = kept_by(optimizer, goals, of_worst)
             place = optimizer.environments.from_row(look.rows(worst[None])[0])
-            at = sure_of(of_worst), given, sides, fixed, kept, place, at_worst, look.seen
+            at = sure_of(of_worst), given, sides, fixed, kept, place, at_worst, seen
             return Window(confidence, *at, None)
     where = None if sure else experiment(optimizer, goals, assessed, center)
     return Window(
@@ -217,16 +218,21 @@ class _Look:
         self.moved = torch.zeros_like(self.moved)
         self.moved = (EDGE - self.room(self.center[None])[: len(self.goals)]).clamp_min(0.0)
 
-    def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...]) -> bool:
+    def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...], *, outwards: bool) -> bool:
         """Moves margins to what samples say of a place, where the center then meets the goals."""
-        exact = torch.tensor([[each.room(self.by)] for each in of]).double()
+        exact = self.exact(of)
         with torch.no_grad():
             off = exact - self.room(u[None])[: len(exact)]
-            known, self.moved = self.moved, self.moved + off.clamp_max(0.0)
+            off = off if outwards else off.clamp_max(0.0)
+            known, self.moved = self.moved, self.moved + off
             if bool((self.room(self.center[None]) < 0).any()):
                 self.moved = known
                 return False
         return True
+
+    def exact(self, of: tuple[Assessed, ...]) -> Float[Tensor, "c 1"]:
+        """The margins that samples leave."""
+        return torch.tensor([[each.room(self.by)] for each in of], dtype=torch.double)
 
     def assessed(self, x: Float[Tensor, " d"]) -> tuple[Assessed, ...]:
         """By samples of f."""
@@ -293,8 +299,8 @@ class _Look:
 
 def _found(
     look: _Look, assessed: tuple[Assessed, ...]
-) -> tuple[Box, Float[Tensor, " f"], tuple[Assessed, ...]]:
-    """The largest box, the worst place in it, and what samples say about that.
+) -> tuple[Box, Float[Tensor, " f"], tuple[Assessed, ...], int]:
+    """The largest box, the worst of so many places in it, and what samples say about that.
 
     By cutting planes: the largest box without any place that is known to miss a goal; then such
     places are looked for in it.
@@ -304,7 +310,7 @@ def _found(
     whole = Box(torch.zeros(f, dtype=torch.double), torch.ones(f, dtype=torch.double))
     points = look.first_missed(_ends(look, whole), rough=True)
     shrunk, checks = SHRUNK, 0
-    box = whole
+    box, best = whole, (Box(center, center), center, assessed, 1)
     for number in range(2 * ROUNDS):
         if number < ROUNDS:
             box = _shrunk(largest_box(center, points, whole), center, shrunk)
@@ -324,15 +330,23 @@ def _found(
         order = room.argsort()[:CHECKED]
         each = [(place, look.assessed(look.rows(place[None])[0])) for place in places[order]]
         worst, of_worst = min(each, key=lambda pair: sure_of(pair[1]))
-        if sure_of(of_worst) >= look.confidence:
-            return box, worst, of_worst
         checks += 1
-        if checks <= CHECKS and look.move(worst, of_worst):
+        if sure_of(of_worst) >= look.confidence:
+            best = max(best, (box, worst, of_worst, look.seen), key=lambda found: found[0].volume)
+            spare = float(look.exact(of_worst).amin())
+            if checks > CHECKS or number >= ROUNDS or spare < CLOSE:
+                return best
+            if not look.move(worst, of_worst, outwards=True):
+                return best
+            points, shrunk = look.first_missed(_ends(look, whole)), SHRUNK
+        elif checks <= CHECKS and look.move(worst, of_worst, outwards=False):
             points = torch.cat([points, look.first_missed(_ends(look, whole))])
+        elif best[0].volume > 0:
+            return best
         else:
             points = torch.cat([points, worst[None]])
             shrunk *= MORE
-    return Box(center, center), center, assessed
+    return best
 
 
 def _worst(look: _Look, box: Box) -> tuple[Float[Tensor, "m f"], Float[Tensor, " m"]]:
