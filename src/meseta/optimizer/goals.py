@@ -19,6 +19,7 @@ from meseta.optimizer.fitted import Fitted, in_cube
 if TYPE_CHECKING:
     from meseta.optimizer.ask_tell import Optimizer
 
+SUREST = 0.999  # by the samples of f that there are
 AIMED = 0.2  # of what is missing to certainty: by so much more than asked for a search aims at
 
 
@@ -104,9 +105,12 @@ def _margin(fitted: Fitted, constraint: Constraint) -> Margin:
 
 def read_confidence(confidence: object) -> float:
     number = read_number("the confidence", confidence, "such as 0.95")
-    if not 0.5 <= number <= 0.9999:
+    if not 0.5 <= number <= SUREST:
         hint = f"; write {number / 100:g} for {number:g} %" if 50 <= number < 100 else ""
-        raise ValueError(f"the confidence must be from 0.5 to 0.9999, got {number:g}{hint}")
+        raise ValueError(
+            f"the confidence must be from 0.5 to {SUREST}, the surest that can be told; got "
+            f"{number:g}{hint}"
+        )
     return number
 
 

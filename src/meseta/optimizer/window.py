@@ -79,8 +79,9 @@ class Window:
     def verdict(self) -> str:
         """In a sentence."""
         if self.found:
+            share = float(f"{100 * self.share:.2g}")
             return (
-                f"the goal is met wherever these settings lie, {100 * self.share:.2g} % of the "
+                f"the goal is met wherever these settings lie, {share:g} % of the "
                 f"ranges; at the worst place that was found with a probability of "
                 f"{percent(self.sure)} by what is known (asked: {percent(self.confidence)})"
             )
