@@ -12,7 +12,7 @@ from examples import some
 from meseta.gp.limited import sure_of, surplus
 from meseta.noise.widened import widened
 from meseta.optimizer.allocation import search_of
-from meseta.optimizer.goals import goals_of
+from meseta.optimizer.goals import SUREST, goals_of
 from meseta.optimizer.loosened import CLOSE, GRID, MOST, Asked, Loosening
 
 Z = norm.ppf(qmc.Sobol(2, seed=0).random(2**14))
@@ -166,6 +166,12 @@ def test_all_say_the_same_of_the_recommended_design(limited):
         assert (asked.today >= 0) is met
         kept = asked.of("a", 0).kept
         assert (kept is not None and kept >= 1) is met
+
+
+def test_the_surest_that_may_be_asked_for_can_be_told():
+    optimizer = told(parabola, {"a": (0.0, 1.0), "b": (0.0, 1.0)}, meseta.Normal(0.01), 12)
+    asked = loosening(optimizer, meseta.AtLeast(-100, 0.9), SUREST)
+    assert asked.today > 0
 
 
 def test_surplus_is_reached_where_it_is_sure_enough(limited):

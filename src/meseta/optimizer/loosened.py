@@ -20,6 +20,7 @@ from meseta.space.price import REACH, WIDTH, Price
 
 # As logarithms of factors: the widest, those that are looked at to first order, what is near enough
 MOST, CLOSE = math.log(REACH), 0.005
+LITTLE = 0.02  # what another design has to allow more, to be worth a look
 GRID = np.linspace(-MOST, MOST, 65)
 GUIDED = 6  # questions where margins to first order lead, before what is open is halved
 WIDEST = Price(read_formula(f"1 / {WIDTH}", WIDTH), (1 / REACH, REACH))  # the cheapest: the widest
@@ -33,6 +34,12 @@ class Loosened(NamedTuple):
 
     kept: float | None  # with the design of today
     chosen: float | None  # with a design nearby that allows more
+
+    def at_least(self, other: "Loosened") -> "Loosened":
+        """With a design that was found for the other one, where none as good was found."""
+        if other.chosen is None or (self.chosen is not None and self.chosen >= other.chosen):
+            return self
+        return self._replace(chosen=other.chosen)
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,9 +61,10 @@ class Loosening:
         least = -MOST if found is None else found
         limits, by, off = self.limits, self.by, asked.off
         nearby = wide_as_may_be(self.search, one, limits, by, math.exp(least), off)
-        if found == MOST or nearby is None or nearby.t <= least:
+        more = least if found is None else found + LITTLE
+        if nearby is None or nearby.t <= more or more >= MOST:
             return Loosened(kept, kept)
-        wider = self._asked(one, nearby.x, off).widest(min(nearby.t, MOST), least)
+        wider = self._asked(one, nearby.x, off).widest(min(nearby.t, MOST), more)
         return Loosened(kept, kept if wider is None else math.exp(wider))
 
     @cached_property

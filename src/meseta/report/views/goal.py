@@ -94,8 +94,8 @@ def of_goal(
     for name in names:
         column, sure, guess = optimizer.space.columns_of(name).start, None, None
         if not isinstance(subject.parameter(name), Categorical):
-            guess = by_guess.of(name, column)
             sure = by_samples.of(name, column)
+            guess = by_guess.of(name, column).at_least(sure)  # what is sure is likely, too
         half = None if terms.goal is None else meets(subject, terms.goal, column, 0.5)
         outer = subject.name(name)
         unit = terms.unit_of(outer)
