@@ -12,7 +12,7 @@ import torch
 from jaxtyping import Float, Float64
 from torch import Tensor
 
-from meseta.gp.limited import Limited, surplus
+from meseta.gp.limited import Assessed, Limited, surplus
 from meseta.optimizer.cheapest import LOOSENED, Search, Tolerance, wide_as_may_be
 from meseta.optimizer.goals import deviations, margins
 from meseta.space.formula import read_formula
@@ -75,7 +75,14 @@ class Loosening:
     @cached_property
     def today(self) -> float:
         """By how much it meets the goals; negative: it misses them."""
-        return self._room(self.x, None)
+        if self.confidence is None:
+            return self._room(self.x, None)
+        return surplus(self.assessed, self.confidence)
+
+    @cached_property
+    def assessed(self) -> tuple[Assessed, ...]:
+        """How it meets them."""
+        return self.search.assessed(self.x, (), {})
 
     @cached_property
     def by(self) -> float:

@@ -103,7 +103,7 @@ def of_goal(
     free = len(set(optimizer.space.cube.continuous.tolist()) & set(_columns_of_design(subject)))
     return OfGoal(
         confidence,
-        sure_of(search.assessed(by_samples.x, (), {})),
+        sure_of(by_samples.assessed),
         None if terms.goal is None else meets(subject, terms.goal),
         found,
         allocation_of(subject, terms.goal, terms.prices, confidence) if terms.prices else None,
