@@ -10,6 +10,7 @@ from meseta.study.toml.file import StudyError, read_study
 STUDY = """
 [study]
 value = "force"
+unit = "N"
 at_least = {at_least}
 probability = 0.9
 kernel = "se"
@@ -60,6 +61,10 @@ def test_tolerances_and_window_of_a_study(tmp_path):
         assert 0 <= one["share_alone"]["value"] <= one["share_total"]["value"] <= 1
         kept, chosen = one["loosened"]["kept"], one["loosened"]["chosen"]
         assert 1 < kept <= chosen * 1.001
+        assert one["verdict"].startswith("may grow to ")
+    assert each["angle"]["unit"] == "mm"
+    assert each["angle"]["half"]["unit"] == "N"
+    assert 0.95 <= found["sure_today"] <= 1
     made = found["allocation"]
     assert made["met"] == "sure"
     assert made["today_cost"] == pytest.approx(10)
@@ -78,6 +83,9 @@ def test_tolerances_and_window_of_a_study(tmp_path):
     written(tmp_path, 'cost = { "0.05" = 3, "0.1" = 2, "0.25" = 1 }')
     printed = typed("tolerances", path).output
     assert "heat" in printed
+    assert "angle: may grow to std 0." in printed
+    assert " mm (" in printed
+    assert " N\n" in printed  # the unit of gains
     assert "the cheapest tolerances that meet the goal" in printed
     assert "0.25" in printed
     typed("report", path, "-o", tmp_path / "report.html")
@@ -87,6 +95,7 @@ def test_tolerances_and_window_of_a_study(tmp_path):
         "The cheapest tolerances",
         "Operating window",
         "Share of the variance, alone",
+        "May grow to std 0.",
     ):
         assert title in page
     # without a goal, or a price

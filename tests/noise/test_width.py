@@ -4,7 +4,7 @@ import pytest
 import scipy.stats
 
 import meseta
-from meseta.noise.width import width_of
+from meseta.noise.width import read_width, width_of
 
 
 @pytest.mark.parametrize(
@@ -46,3 +46,18 @@ def test_width_is_what_is_written(law, width):
 def test_what_has_no_width_is_refused(law, says):
     with pytest.raises(ValueError, match=says):
         width_of(law)
+
+
+@pytest.mark.parametrize(
+    ("law", "times", "words"),
+    [
+        (meseta.Normal(0.1), 1.3, "std 0.13 mm"),
+        (meseta.Uniform(0.02, relative=True), 1.3, "± 2.6 % of the value"),
+        (meseta.Triangular(0.3), 1, "± 0.3 mm"),
+        (meseta.StudentT(4, 0.05), 2, "scale 0.1 mm"),
+        (meseta.LogNormal(0.05), 2, "about ± 10 % of the value"),
+        (meseta.Environment(meseta.Uniform(5.0, mean=20.0)), 0.5, "± 2.5 mm"),
+    ],
+)
+def test_widths_in_words(law, times, words):
+    assert read_width(law).in_words("mm", times) == words

@@ -128,7 +128,7 @@ def test_where_little_is_known_it_is_a_best_guess():
         (GOAL, {}, {}, "no tolerance has a price"),
         (GOAL, {"c": "1/width"}, {}, "'c'"),
         (GOAL, {"a": "1/width"}, {"confidence": 95}, "write 0.95"),
-        (GOAL, {"a": "1/width"}, {"confidence": 2}, "got 2$"),
+        (GOAL, {"a": "1/width"}, {"confidence": 0.9999}, "surest that can be told; got 0.9999$"),
         (0.8, {"a": "1/width"}, {}, "AtLeast"),
     ],
 )

@@ -9,7 +9,9 @@ from scipy.stats import norm, qmc
 
 import meseta
 from examples import some
+from meseta.gp.in_use import sampled_f
 from meseta.optimizer.empty_box import Box, largest_box
+from meseta.optimizer.goals import goals_of
 
 
 def told(f, space, noise, num, **settings):
@@ -78,6 +80,45 @@ def test_the_window_is_that_of_brute_force(d, num, grid):
     for name, side in made.sides.items():
         assert side.low <= made.params[name] <= side.high
     assert "the goal is met wherever these settings lie" in str(made)
+
+
+def ridge(p):
+    return 1 - 4 * (p["a"] - p["b"]) ** 2 - 0.5 * (p["a"] + p["b"] - 1) ** 2
+
+
+def slope(p):
+    return p["a"] + 0.5 * p["b"] + 0.3 * np.sin(3 * p["a"])
+
+
+@pytest.mark.parametrize(
+    ("f", "goal", "params"),
+    [
+        (ridge, meseta.AtLeast(0.6, 0.9), None),
+        (slope, meseta.Between(0.5, 1.1, 0.9), {"a": 0.4, "b": 0.4}),
+    ],
+)
+def test_every_place_in_the_window_is_as_sure_as_was_asked_for(f, goal, params):
+    """By other draws of the noise and of f than those that found it."""
+    random = np.random.default_rng(0)
+    noise = {"a": meseta.Normal(0.04), "b": meseta.Uniform(0.05)}
+    space = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
+    optimizer = told(lambda p: f(p) + 0.03 * random.normal(), space, noise, 14, seed=3)
+    made = optimizer.window(goal, params=params, confidence=0.8)
+    (one,) = goals_of(optimizer, goal)
+    generator = torch.Generator().manual_seed(9)
+
+    def sure(design):
+        x = optimizer.environments.to_row(design)
+        xi = torch.from_numpy(qmc.Sobol(2, seed=4).random(1024))
+        z = torch.stack([0.04 * torch.special.ndtri(xi[:, 0]), 0.05 * (2 * xi[:, 1] - 1)], dim=1)
+        values = sampled_f(one.fitted.mixture, x + z, 2000, generator)
+        kept = (one.margin.worst(values) >= 0).double().mean(-1)
+        return (kept >= goal.probability).double().mean().item()
+
+    sides = made.sides.values()
+    assert sure(made.worst) == pytest.approx(made.sure, abs=0.05)
+    for at in itertools.product(*((side.low, side.high) for side in sides)):
+        assert sure(dict(zip("ab", at, strict=True))) >= 0.8 - 0.05
 
 
 def test_settings_that_do_not_take_any_value_stay_and_rules_hold():

@@ -1,6 +1,7 @@
 """What reports show, against other ways to the same numbers."""
 
 import math
+import re
 
 import numpy as np
 import optuna
@@ -15,8 +16,11 @@ from meseta.gp.mixture import Mixture
 from meseta.integrations.botorch import to_botorch
 from meseta.integrations.optuna.study_report import study_report
 from meseta.noise.perturbed import perturbed
+from meseta.noise.width import read_width
+from meseta.optimizer.loosened import Loosened
 from meseta.report.views.answer import answer
 from meseta.report.views.estimate import robust_value
+from meseta.report.views.goal import ByGoal
 from meseta.report.views.health import findings
 from meseta.report.views.landscape import landscape, map_over, slice_along
 from meseta.report.views.noise_in_words import law_in_words, noise_in_words
@@ -538,3 +542,21 @@ def test_tolerances_may_be_loosened_further_where_less_certainty_is_asked_for():
         assert goal.confidence == confidence
         grown[confidence] = goal.each["x"].sure.kept or 0.0
     assert grown[0.6] > grown[0.999]
+
+
+@pytest.mark.parametrize(
+    ("sure", "guess", "words"),
+    [
+        ((None, None), (None, None), "cannot meet the goal by itself, not even with a tenth"),
+        ((None, 1.2), (0.5, 1.4), "a tenth of its width; with another design: ± 2.4 % of"),
+        ((0.7, 1.2), (0.8, 1.4), r"must be tightened to ± 1.4 % of the value \(0.7 times\)$"),
+        ((0.7, 1.2), (1.1, 1.4), "by the best guess it is fine"),
+        ((1.01, 1.2), (1.1, 1.4), "leave it as it is"),
+        ((1.3, 1.4), (1.5, 1.6), r"may grow to ± 2.6 % of the value \(1.3 times\)"),
+        ((10.0, 10.0), (10.0, 10.0), r"may grow to ± 20 % of the value \(at least 10 times\)"),
+    ],
+)
+def test_verdict_of_a_tolerance(sure, guess, words):
+    width = read_width(meseta.Uniform(0.02, relative=True))
+    each = ByGoal(width, "mm", None, Loosened(*sure), Loosened(*guess))
+    assert re.search(words, each.verdict)

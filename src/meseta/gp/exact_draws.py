@@ -22,7 +22,7 @@ def factor(
     if float(covariance.diagonal().amax()) <= left:
         return covariance.new_zeros(m, 0), covariance.diagonal().clamp_min(0.0)
     packed, pivots, rank, _ = lapack.dpstrf(covariance.numpy(), tol=left, lower=1)
-    rows = torch.from_numpy(packed).tril()[:, :rank]
+    rows = torch.from_numpy(packed[:, :rank]).tril()
     R = torch.empty_like(rows)
     R[torch.from_numpy(pivots).long() - 1] = rows
     return R, (covariance.diagonal() - R.square().sum(-1)).clamp_min(0.0)

@@ -21,6 +21,7 @@ from meseta.gp.measured import draws_for
 from meseta.gp.mixture import Mixture
 from meseta.measures import Measure
 from meseta.measures.measure import Room
+from meseta.noise import NoiseLaw
 from meseta.noise.draws import Draws, draw
 
 SAMPLES, FEW, MANY = 512, 256, 2**14  # of f; draws of the noise for these, and for the mean of f
@@ -133,9 +134,13 @@ class Rehearsal:
     num: int
 
     @torch.no_grad()
-    def at(self, x: Float[Tensor, " d"]) -> InUse:
+    def at(self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None) -> InUse:
+        """A design in use; with `factors` by noise that is so many times as wide.
+
+        The mean g of the samples stays that of today's noise.
+        """
         generator = torch.Generator().manual_seed(self.seed)
-        few, many = self.few(x[None]), self.many(x[None])
+        few, many = self.few(x[None], factors), self.many(x[None], factors)
         z, promised = few.z[0], self.mixture.promised
         drawn = []
         for part, num in shared(promised, self.num):
@@ -144,14 +149,23 @@ class Rehearsal:
         # in any order, so that two outcomes have nothing to do with each other
         order = torch.randperm(self.num, generator=generator)
         g, values = (torch.cat(each)[order] for each in zip(*drawn, strict=True))
-        best = in_blocks(self.mixture.mean_f, many.z[0], len(self.mixture.heaviest.X))
-        guess, best_g = self.mixture.mean_f(z), self.mixture.mean_g(x[None])[0]
-        scatter = self.mixture.scatter(x[None])
-        best, guess = (
-            self.many.in_use(best[None], scatter)[0],
-            self.few.in_use(guess[None], scatter)[0],
-        )
+        best, guess = self._mean_f(x, many.z[0]), self.mixture.mean_f(z)
+        guess = self.few.in_use(guess[None], self.mixture.scatter(x[None]))[0]
+        best_g = self.mixture.mean_g(x[None])[0]
         return InUse(g, values, few.weights[0], guess, best, many.weights[0], best_g)
+
+    @torch.no_grad()
+    def best_guess(
+        self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None
+    ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+        """The mean of f where the noise takes a design, and how much each place counts."""
+        many = self.many(x[None], factors)
+        return self._mean_f(x, many.z[0]), many.weights[0]
+
+    def _mean_f(self, x: Float[Tensor, " d"], z: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+        """By the best guess, with the scatter that values have in use."""
+        best = in_blocks(self.mixture.mean_f, z, len(self.mixture.heaviest.X))
+        return self.many.in_use(best[None], self.mixture.scatter(x[None]))[0]
 
 
 def shared(mixture: Mixture, num: int) -> list[tuple[JointPosterior, int]]:
@@ -186,6 +200,7 @@ def rehearsal(
     num: int = SAMPLES,
     num_few: int = FEW,
     num_many: int = MANY,
+    law: NoiseLaw | None = None,
 ) -> Rehearsal:
     """For a measure, or for statistics that look at this share of the values, on either side.
 
@@ -196,14 +211,15 @@ def rehearsal(
         num: Samples of f.
         num_few: Draws of the noise for these.
         num_many: Draws of the noise for the mean of f.
+        law: Another law; what the data say of f does not depend on it. None: that of the posterior.
     """
     posterior = mixture.heaviest
-    law, d = posterior.kernel.law, posterior.X.shape[1]
+    acting, d = law or posterior.kernel.law, posterior.X.shape[1]
 
     def draws(num: int) -> Draws:
         if isinstance(measure, Measure):
-            return draws_for(measure, law, d, num, generator, posterior.scatters)
-        return draw(law, d, num, generator, measure, posterior.scatters)
+            return draws_for(measure, acting, d, num, generator, posterior.scatters)
+        return draw(acting, d, num, generator, measure, posterior.scatters)
 
     seed = int(torch.randint(2**62, (1,), generator=generator))
     return Rehearsal(mixture, draws(num_few), draws(num_many), seed, num)

@@ -5,6 +5,7 @@ takes many draws of xi and little time. What the mean leaves open is, to first o
 of f at the draws next to the quantile, and so Gaussian.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from meseta.gp.measured import POINTS
 from meseta.gp.mixture import Mixture
 from meseta.gp.tilted import Tilted, heaviest, variance_of_sum
 from meseta.measures.constraints import Margin
+from meseta.noise import NoiseLaw
 from meseta.noise.draws import Draws, draw
 
 NEXT = 16  # draws next to the quantile, whose f moves it
@@ -112,6 +114,17 @@ class Assessed:
         return sure_of([self])
 
 
+def surplus(assessed: Sequence[Assessed], confidence: float) -> float:
+    """The least margin that is kept with this confidence; `sure_of` reaches it where it is >= 0."""
+    least = torch.stack([each.margin.samples for each in assessed]).amin(0)
+    needed = max(1, math.ceil(confidence * (len(least) + 1) - 0.5))
+    if needed > len(least) or (
+        confidence > UNRESOLVED and not all(each.resolved for each in assessed)
+    ):
+        return -math.inf
+    return float(least.sort(descending=True).values[needed - 1])
+
+
 def sure_of(assessed: Sequence[Assessed]) -> float:
     """The probability that all limits are kept as often as is asked for."""
     if not assessed:
@@ -128,9 +141,15 @@ class Assessment:
     rehearsal: Rehearsal
     margin: Margin
 
-    def at(self, x: Float[Tensor, " d"]) -> Assessed:
-        """How a design keeps the limits."""
-        seen, margin = self.rehearsal.at(x), self.margin
+    def best_guess(
+        self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None
+    ) -> float:
+        """The margin by the best guess of f."""
+        return float(self.margin.exactly(*self.rehearsal.best_guess(x, factors)))
+
+    def at(self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None) -> Assessed:
+        """How a design keeps the limits; with `factors` by noise so many times as wide."""
+        seen, margin = self.rehearsal.at(x, factors), self.margin
         fails = seen.without(margin.worst)
         low, high = fails.between()
         assert fails.share is not None
@@ -140,7 +159,9 @@ class Assessment:
         )
 
 
-def assessment(outcome: LimitedOutcome, generator: torch.Generator) -> Assessment:
-    """Draw the noise."""
+def assessment(
+    outcome: LimitedOutcome, generator: torch.Generator, law: NoiseLaw | None = None
+) -> Assessment:
+    """Draw the noise; see `rehearsal`."""
     mixture, margin = outcome
-    return Assessment(rehearsal(mixture, margin, generator), margin)
+    return Assessment(rehearsal(mixture, margin, generator, law=law), margin)

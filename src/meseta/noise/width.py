@@ -1,6 +1,7 @@
 """The width of a noise law: the one number by which a tolerance is written down."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from meseta.noise.environment import Environment
 from meseta.noise.laplace import Laplace
@@ -14,6 +15,36 @@ from meseta.noise.substitution import Substitution
 from meseta.noise.triangular import Triangular
 from meseta.noise.truncated_normal import TruncatedNormal
 from meseta.noise.uniform import Uniform
+from meseta.noise.words import amount
+
+
+@dataclass(frozen=True)
+class Width:
+    """The one number by which a tolerance is written down, and what it means."""
+
+    value: float
+    means: str  # "±", or std and the like
+    relative: bool  # whether it is a share of the value
+
+    def in_words(self, unit: str, times: float = 1.0) -> str:
+        """So many times this width, with its unit or in per cent."""
+        return f"{self.means} {amount(float(f'{times * self.value:.3g}'), unit, self.relative)}"
+
+
+def read_width(law: object) -> Width:
+    """The width of a law that has one; refused where it has none."""
+    value = width_of(law)
+    read = read_law("the law", law.law if isinstance(law, Environment) else law)
+    means = "std"
+    match read:
+        case Uniform() | Triangular():
+            means = "±"
+        case LogNormal():
+            means = "about ±"
+        case Laplace() | StudentT():
+            means = "scale"
+    relative = isinstance(read, LogNormal) or bool(getattr(read, "relative", False))
+    return Width(value, means, relative)
 
 
 def width_of(law: object) -> float:

@@ -816,7 +816,9 @@ class Optimizer:
     def _robust_optimum(self) -> Float[Tensor, " d"]:
         fitted = self.fitted
         if self._optimum is None or self._optimum[0] is not fitted:
-            self._optimum = fitted, self._found_optimum(fitted.mixture, self._assessed_limits())
+            x = self._found_optimum(fitted.mixture, self._assessed_limits())
+            # the very row of the params that are handed out: all that is said of these is the same
+            self._optimum = fitted, self.environments.to_row(self.environments.from_row(x))
         return self._optimum[1]
 
     def optimum_under(self, law: NoiseLaw) -> Float[Tensor, " d"]:
@@ -827,7 +829,7 @@ class Optimizer:
             model = self.model_of(name)
             assert model is not None
             other = LimitedOutcome(model.mixture_under(law).at_modes, limit.margin)
-            known.append((other, assessment(other, self._stream(name))))
+            known.append((other, assessment(other, self._generator(name))))
         return self._found_optimum(self.fitted.mixture_under(law), known)
 
     def _assessed_limits(self) -> list[tuple[LimitedOutcome, Assessment]]:
@@ -1032,12 +1034,15 @@ class Optimizer:
         for name, limit in self._limits().items():
             if name not in known:
                 mixture = limit.mixture.at_modes if quick else limit.mixture
-                known[name] = assessment(limit._replace(mixture=mixture), self._stream(name))
+                known[name] = assessment(limit._replace(mixture=mixture), self._generator(name))
         return known
 
-    def _stream(self, name: str) -> torch.Generator:
-        """Random numbers of one outcome, which have nothing to do with those of another."""
-        return torch.Generator().manual_seed((self.seed + zlib.crc32(name.encode())) % 2**63)
+    def stream(self, name: str) -> int:
+        """The seed of one outcome, whose draws have nothing to do with those of another."""
+        return (self.seed + zlib.crc32(name.encode())) % 2**63
+
+    def _generator(self, name: str) -> torch.Generator:
+        return torch.Generator().manual_seed(self.stream(name))
 
     def _value_in_use(self, mixture: Mixture, x: Float[Tensor, " d"]) -> Estimate:
         """Return what the measure is at a row of the unit cube."""

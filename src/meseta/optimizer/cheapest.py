@@ -14,7 +14,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from meseta.gp.limited import Assessed, sure_of
+from meseta.gp.limited import Assessed, Limited, sure_of
 from meseta.gp.within_limits import Found, climb_within, maximize_within
 from meseta.noise import NoiseLaw
 from meseta.noise.widened import widened
@@ -79,6 +79,13 @@ class Answer(NamedTuple):
     meets: bool  # all goals, as surely as was asked for
 
 
+class Nearby(NamedTuple):
+    """A design, and how many times as wide as today one tolerance may be there."""
+
+    x: Float[Tensor, " d"]
+    t: float  # as a logarithm
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """What is searched: designs of a domain, and widths, for goals under a noise law."""
@@ -104,8 +111,18 @@ class Search:
     def assessed(
         self, x: Float[Tensor, " d"], tolerances: Sequence[Tolerance], factors: Mapping[str, float]
     ) -> tuple[Assessed, ...]:
-        law = self.law_with(tolerances, factors)
-        return tuple(goal.assessed(x, law, self.seed) for goal in self.goals)
+        """How a design with these widths meets the goals."""
+        times = self.times(tolerances, factors)
+        return tuple(goal.assessment.at(x, times) for goal in self.goals)
+
+    def times(
+        self, tolerances: Sequence[Tolerance], factors: Mapping[str, float]
+    ) -> Float[Tensor, "1 d"] | None:
+        """How many times as wide as today the noise of each column is; None: all as today."""
+        times = torch.ones(1, self.domain.dimension, dtype=torch.double)
+        for each in tolerances:
+            times[0, each.column] = factors[each.name]
+        return None if bool((times == 1).all()) else times
 
 
 Ranges = Mapping[str, tuple[float, float]]  # of t, by name
@@ -123,26 +140,29 @@ def cheapest(search: Search, tolerances: Sequence[Tolerance], confidence: float 
 
 
 def wide_as_may_be(
-    search: Search, tolerance: Tolerance, confidence: float | None, begin: float
-) -> float | None:
-    """How many times as wide as today one may be with a design nearby that allows more.
+    search: Search,
+    tolerance: Tolerance,
+    limits: Sequence[Limited],
+    by: float,
+    begin: float,
+    off: float,
+) -> Nearby | None:
+    """A design nearby that allows more, and how many times as wide as today one may be there.
 
     The climb begins at the recommended design, `begin` times as wide. None: it ends where not all
-    goals are met. Margins are to first order.
+    goals are met. Margins are to first order, by so many deviations, and were `off` at the start.
     """
     problem = _Problem(search, (tolerance,), {tolerance.name: tolerance.ends()})
-    by = 0.0 if confidence is None else deviations(confidence, len(search.goals))
-    generator = torch.Generator().manual_seed(search.seed)
-    limits = [goal.limited(LOOSENED, generator) for goal in search.goals]
 
     def room(rows: Tensor) -> Tensor:
-        return margins(limits, problem.designs(rows), by, problem.factors(rows))
+        return margins(limits, problem.designs(rows), by, problem.factors(rows)) + off
 
     domain, scale = problem.domain(), problem.scale()
     start = torch.cat([search.first[0], torch.tensor([math.log(begin)], dtype=torch.double)])
     found = climb_within(problem.value, room, domain, domain.snap(start[None])[0], scale)
     found = _again(found, lambda f: climb_within(problem.value, room, domain, f.x, scale), 2)
-    return problem.answer(found.x)[1][tolerance.name] if found.kept else None
+    x, factors = problem.answer(found.x)
+    return Nearby(x, math.log(factors[tolerance.name])) if found.kept else None
 
 
 def _with_grades(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import torch
@@ -9,15 +10,16 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.boundary import read_number, shown
-from meseta.gp.limited import Assessed, Limited, LimitedOutcome, assessment, limited
+from meseta.gp.limited import Assessed, Assessment, Limited, LimitedOutcome, assessment, limited
 from meseta.measures.constraints import Constraint, Margin
 from meseta.noise import NoiseLaw
 from meseta.optimizer.constrained import tells
-from meseta.optimizer.fitted import Fitted
+from meseta.optimizer.fitted import Fitted, in_cube
 
 if TYPE_CHECKING:
     from meseta.optimizer.ask_tell import Optimizer
 
+SUREST = 0.999  # by the samples of f that there are
 AIMED = 0.2  # of what is missing to certainty: by so much more than asked for a search aims at
 
 
@@ -34,15 +36,26 @@ class Goal:
     constraint: Constraint  # as the user states it
     fitted: Fitted
     margin: Margin  # in the units of the model, and in its sign
+    seed: int  # of the draws, the same as where a recommendation says how limits are kept
+
+    @cached_property
+    def assessment(self) -> Assessment:
+        """How designs keep it under the noise of today, or noise that is wider or narrower."""
+        return self._assessment(None)
 
     def limited(self, num_draws: int, generator: torch.Generator) -> Limited:
         """Its margin at designs, to first order."""
         return limited(self.fitted.mixture.heaviest, self.margin, num_draws, generator)
 
-    def assessed(self, x: Float[Tensor, " d"], law: NoiseLaw, seed: int) -> Assessed:
-        """How a row of the unit cube keeps it under a noise law of the columns."""
-        outcome = LimitedOutcome(self.fitted.mixture_under(law), self.margin)
-        return assessment(outcome, torch.Generator().manual_seed(seed)).at(x)
+    def assessed(self, x: Float[Tensor, " d"], law: NoiseLaw | None = None) -> Assessed:
+        """How a row of the unit cube keeps it, under another noise law of the columns if any."""
+        if law is None:
+            return self.assessment.at(x)
+        return self._assessment(in_cube(law, self.fitted.space)).at(x)
+
+    def _assessment(self, law: NoiseLaw | None) -> Assessment:
+        outcome = LimitedOutcome(self.fitted.mixture, self.margin)
+        return assessment(outcome, torch.Generator().manual_seed(self.seed), law)
 
 
 def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...]:
@@ -63,7 +76,11 @@ def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...
             )
         twice = any(each.outcome == name for each in found)
         called = f"{name} (constraint)" if twice else name
-        found.append(Goal(called, name, constraint, model, _margin(model, constraint)))
+        found.append(
+            Goal(
+                called, name, constraint, model, _margin(model, constraint), optimizer.stream(name)
+            )
+        )
     if not found:
         raise NoGoal(
             "there is no goal to meet: say which values are good, at_least or at_most in a study "
@@ -78,7 +95,8 @@ def goal_of_value(optimizer: "Optimizer", goal: Constraint) -> Goal:
     inner = goal.of_possible(optimizer.settings.possible)
     if optimizer.direction == "minimize":  # the model is that of -f
         inner = Constraint(-inner.high, -inner.low, goal.probability)
-    return Goal(objective, objective, goal, fitted, _margin(fitted, inner))
+    margin, seed = _margin(fitted, inner), optimizer.stream(objective)
+    return Goal(objective, objective, goal, fitted, margin, seed)
 
 
 def _margin(fitted: Fitted, constraint: Constraint) -> Margin:
@@ -88,9 +106,12 @@ def _margin(fitted: Fitted, constraint: Constraint) -> Margin:
 
 def read_confidence(confidence: object) -> float:
     number = read_number("the confidence", confidence, "such as 0.95")
-    if not 0.5 <= number <= 0.9999:
+    if not 0.5 <= number <= SUREST:
         hint = f"; write {number / 100:g} for {number:g} %" if 50 <= number < 100 else ""
-        raise ValueError(f"the confidence must be from 0.5 to 0.9999, got {number:g}{hint}")
+        raise ValueError(
+            f"the confidence must be from 0.5 to {SUREST}, the surest that can be told; got "
+            f"{number:g}{hint}"
+        )
     return number
 
 

@@ -10,7 +10,7 @@ from jaxtyping import Float
 from scipy.optimize import minimize
 from torch import Tensor
 
-from meseta.gp.limited import Assessed, LimitedOutcome, assessment, sure_of
+from meseta.gp.limited import Assessed, sure_of
 from meseta.measures.constraints import Constraint
 from meseta.optimizer.allocation import experiment, in_a_line, kept_by
 from meseta.optimizer.empty_box import Box, largest_box
@@ -29,7 +29,8 @@ INSIDE = 128  # points in a box at which it is looked for a place that misses a 
 CORNERS = 7  # parameters up to which all corners of a box are looked at
 DESCENTS, STEPS = 2, 12  # to such a place, for each goal, and steps of each
 ROUNDS = 40  # of boxes
-CHECKED, CHECKS = 3, 4  # places that sample paths check, and how often the goal is moved by that
+CLOSE = 0.01  # of the spread of an outcome: a margin that is left and need not be used
+CHECKED, CHECKS = 3, 4  # places that samples check, and how often the goal is moved by that
 # What a box is smaller than the first places that miss a goal: at first, and more from time to time
 SHRUNK, MORE = 3e-3, 1.15
 SMALLER = 0.015  # and so on, where the rounds are over
@@ -55,6 +56,7 @@ class Window:
     """
 
     confidence: float  # that was asked for
+    sure: float  # that the worst place found meets all goals as often as is asked for, together
     params: Design  # the design inside
     sides: Mapping[str, Side]  # empty: there is no window
     fixed: Design  # settings that stay as they are: whole numbers, steps, choices
@@ -74,16 +76,12 @@ class Window:
         return math.prod(side.share for side in self.sides.values()) if self.sides else 0.0
 
     @property
-    def sure(self) -> float:
-        """The probability that the worst place found meets all goals as often as is asked for."""
-        return math.prod(kept.sure for kept in self.worst_kept.values())
-
-    @property
     def verdict(self) -> str:
         """In a sentence."""
         if self.found:
+            share = float(f"{100 * self.share:.2g}")
             return (
-                f"the goal is met wherever these settings lie, {100 * self.share:.2g} % of the "
+                f"the goal is met wherever these settings lie, {share:g} % of the "
                 f"ranges; at the worst place that was found with a probability of "
                 f"{percent(self.sure)} by what is known (asked: {percent(self.confidence)})"
             )
@@ -141,16 +139,19 @@ def window(
     kept = kept_by(optimizer, goals, assessed, center)
     sure = sure_of(assessed) >= confidence
     if sure and len(look.free):
-        box, worst, of_worst = _found(look, assessed)
+        box, worst, of_worst, seen = _found(look, assessed)
         sides = _sides(optimizer, look, box)
         if sides:
             fixed = {name: value for name, value in given.items() if name not in sides}
             row = look.rows(worst[None])[0]
             at_worst = kept_by(optimizer, goals, of_worst, row)
             place = optimizer.environments.from_row(row)
-            return Window(confidence, given, sides, fixed, kept, place, at_worst, look.seen, None)
+            at = sure_of(of_worst), given, sides, fixed, kept, place, at_worst, seen
+            return Window(confidence, *at, None)
     where = None if sure else experiment(optimizer, goals, assessed, center)
-    return Window(confidence, given, {}, dict(given), kept, given, kept, 1, where)
+    return Window(
+        confidence, sure_of(assessed), given, {}, dict(given), kept, given, kept, 1, where
+    )
 
 
 class _Look:
@@ -177,13 +178,6 @@ class _Look:
         self.all = [goal.limited(DRAWS, generator) for goal in goals]
         self.few = [limit.with_fewer(QUICK) for limit in self.all]
         self.limits = self.few
-        self.paths = [
-            assessment(
-                LimitedOutcome(goal.fitted.mixture, goal.margin),
-                torch.Generator().manual_seed(self.seed),  # as in Goal.assessed
-            )
-            for goal in goals
-        ]
         self.moved = torch.zeros(len(goals), 1, dtype=torch.double)
         self.seen = 0  # places that were looked at in the last box
 
@@ -222,24 +216,29 @@ class _Look:
 
     @torch.no_grad()
     def keep_center(self) -> None:
-        """Moves margins so that the center is on a border at most: paths are sure of it."""
+        """Moves margins so that the center is on a border at most: samples are sure of it."""
         self.moved = torch.zeros_like(self.moved)
         self.moved = (EDGE - self.room(self.center[None])[: len(self.goals)]).clamp_min(0.0)
 
-    def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...]) -> bool:
-        """Moves margins to what paths say of a place, if the center then meets the goals still."""
-        exact = torch.tensor([[each.room(self.by)] for each in of]).double()
+    def move(self, u: Float[Tensor, " f"], of: tuple[Assessed, ...], *, outwards: bool) -> bool:
+        """Moves margins to what samples say of a place, where the center then meets the goals."""
+        exact = self.exact(of)
         with torch.no_grad():
             off = exact - self.room(u[None])[: len(exact)]
-            known, self.moved = self.moved, self.moved + off.clamp_max(0.0)
+            off = off if outwards else off.clamp_max(0.0)
+            known, self.moved = self.moved, self.moved + off
             if bool((self.room(self.center[None]) < 0).any()):
                 self.moved = known
                 return False
         return True
 
+    def exact(self, of: tuple[Assessed, ...]) -> Float[Tensor, "c 1"]:
+        """The margins that samples leave."""
+        return torch.tensor([[each.room(self.by)] for each in of], dtype=torch.double)
+
     def assessed(self, x: Float[Tensor, " d"]) -> tuple[Assessed, ...]:
         """By samples of f."""
-        return tuple(paths.at(x) for paths in self.paths)
+        return tuple(goal.assessed(x) for goal in self.goals)
 
     def first_missed(
         self, ends: Float[Tensor, "m f"], along: int = ALONG, *, rough: bool = False
@@ -302,8 +301,8 @@ class _Look:
 
 def _found(
     look: _Look, assessed: tuple[Assessed, ...]
-) -> tuple[Box, Float[Tensor, " f"], tuple[Assessed, ...]]:
-    """The largest box, the worst place in it, and what paths say about that.
+) -> tuple[Box, Float[Tensor, " f"], tuple[Assessed, ...], int]:
+    """The largest box, the worst of so many places in it, and what samples say about that.
 
     By cutting planes: the largest box without any place that is known to miss a goal; then such
     places are looked for in it.
@@ -313,7 +312,7 @@ def _found(
     whole = Box(torch.zeros(f, dtype=torch.double), torch.ones(f, dtype=torch.double))
     points = look.first_missed(_ends(look, whole), rough=True)
     shrunk, checks = SHRUNK, 0
-    box = whole
+    box, best = whole, (Box(center, center), center, assessed, 1)
     for number in range(2 * ROUNDS):
         if number < ROUNDS:
             box = _shrunk(largest_box(center, points, whole), center, shrunk)
@@ -333,15 +332,23 @@ def _found(
         order = room.argsort()[:CHECKED]
         each = [(place, look.assessed(look.rows(place[None])[0])) for place in places[order]]
         worst, of_worst = min(each, key=lambda pair: sure_of(pair[1]))
-        if sure_of(of_worst) >= look.confidence:
-            return box, worst, of_worst
         checks += 1
-        if checks <= CHECKS and look.move(worst, of_worst):
+        if sure_of(of_worst) >= look.confidence:
+            best = max(best, (box, worst, of_worst, look.seen), key=lambda found: found[0].volume)
+            spare = float(look.exact(of_worst).amin())
+            if checks > CHECKS or number >= ROUNDS or spare < CLOSE:
+                return best
+            if not look.move(worst, of_worst, outwards=True):
+                return best
+            points, shrunk = look.first_missed(_ends(look, whole)), SHRUNK
+        elif checks <= CHECKS and look.move(worst, of_worst, outwards=False):
             points = torch.cat([points, look.first_missed(_ends(look, whole))])
+        elif best[0].volume > 0:
+            return best
         else:
             points = torch.cat([points, worst[None]])
             shrunk *= MORE
-    return Box(center, center), center, assessed
+    return best
 
 
 def _worst(look: _Look, box: Box) -> tuple[Float[Tensor, "m f"], Float[Tensor, " m"]]:

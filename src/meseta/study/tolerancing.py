@@ -7,7 +7,7 @@ from meseta.integrations.optuna.study_report import study_subject
 from meseta.measures.constraints import Constraint, limits
 from meseta.optimizer.record import percent
 from meseta.optimizer.window import Window
-from meseta.report.views.goal import allocation_of, window_of
+from meseta.report.views.goal import ByGoal, allocation_of, window_of
 from meseta.report.views.subject import Subject
 from meseta.report.views.tolerances import Tolerances, tolerances
 from meseta.space.price import REACH
@@ -48,24 +48,30 @@ def window_in(ledger: Ledger, probability: float | None, confidence: float) -> W
 
 
 def tolerance_table(found: Tolerances) -> str:
-    """A line for each tolerance."""
+    """A line for each tolerance, and what to do with it."""
     by_goal = {} if found.goal is None else found.goal.each
     head = ["parameter", "share of variance", "with others", "gain of half"]
     if by_goal:
-        head += ["may grow to", "with a new design"]
+        head += ["may be", "with a new design"]
     rows = []
     for each in found.each:
         row = [
             each.name,
             percent(each.alone.value),
             percent(each.total.value),
-            f"{each.halving.mean:.4g}",
+            f"{each.halving.mean:.4g} {found.unit}".rstrip(),
         ]
         if by_goal:
             sure = by_goal[each.name].sure
             row += ["a choice"] * 2 if sure is None else [_times(part) for part in sure]
         rows.append(row)
-    return show.table(head, rows)
+    shown = show.table(head, rows)
+    if found.goal is None:
+        return shown
+    asked = percent(found.goal.confidence)
+    today = f"the goal is met today with a probability of {percent(found.goal.sure)}"
+    verdicts = [f"{name}: {each.verdict}" for name, each in by_goal.items()]
+    return "\n".join([f"{shown}{today} (asked: {asked})", *verdicts, ""])
 
 
 def _times(factor: float | None) -> str:
@@ -85,11 +91,17 @@ def tolerances_data(found: Tolerances) -> dict[str, Any]:
                 "environment": each.environment,
                 "share_alone": _sampled(each.alone),
                 "share_total": _sampled(each.total),
-                "half": {"gain": each.halving.mean, "std": each.halving.std},
+                "half": {
+                    "gain": each.halving.mean,
+                    "std": each.halving.std,
+                    "unit": found.unit,
+                },
                 **({} if goal is None else _by_goal(goal.each[each.name])),
             }
             for each in found.each
         ],
+        "confidence": None if goal is None else goal.confidence,
+        "sure_today": None if goal is None else goal.sure,
         "goal_met_today": None if goal is None or goal.meets is None else _sampled(goal.meets),
         "allocation": None
         if made is None
@@ -123,9 +135,14 @@ def _sampled(each: Any) -> dict[str, float]:
     return {"value": each.value, "low": each.low, "high": each.high}
 
 
-def _by_goal(each: Any) -> dict[str, Any]:
+def _by_goal(each: ByGoal) -> dict[str, Any]:
+    width = each.width
     return {
-        "width": each.width,
+        "width": None if width is None else width.value,
+        "width_means": None if width is None else width.means,
+        "relative": None if width is None else width.relative,
+        "unit": each.unit,
+        "verdict": each.verdict,
         "goal_met_with_half": None if each.half is None else _sampled(each.half),
         "loosened": None if each.sure is None else each.sure._asdict(),
         "loosened_best_guess": None if each.guess is None else each.guess._asdict(),

@@ -1,14 +1,14 @@
 """The part of the tolerances tab about the goal: loosening, money, and the operating window."""
 
+from typing import Literal
+
 from meseta.optimizer.allocation import NOTICED, Allocation
 from meseta.optimizer.beyond import advice
-from meseta.optimizer.loosened import Loosened
 from meseta.optimizer.record import Kept
 from meseta.optimizer.window import Window
 from meseta.report.page.html_table import remark, table
 from meseta.report.page.markup import Markup, element, together
 from meseta.report.page.numbers import (
-    number,
     percent,
     percent_with_interval,
     plain,
@@ -23,7 +23,7 @@ from meseta.space.space import Design
 def goal_section(view: OfGoal, terms: Terms) -> Markup:
     return together(
         _loosening(view, terms),
-        None if view.allocation is None else _money(view.allocation, terms),
+        None if view.allocation is None else _money(view.allocation, view, terms),
         _window(view.window, terms),
     )
 
@@ -32,10 +32,11 @@ def _loosening(view: OfGoal, terms: Terms) -> Markup:
     rows = [
         (
             name,
-            "several" if each.width is None else _width(each.width, name, terms),
+            "several" if each.width is None else each.width.in_words(each.unit),
             "" if each.half is None else percent_with_interval(each.half),
-            _far(each, "kept", name, terms),
-            _far(each, "chosen", name, terms),
+            _far(each, "kept"),
+            _far(each, "chosen"),
+            _sentence(each.verdict),
         )
         for name, each in view.each.items()
     ]
@@ -43,8 +44,9 @@ def _loosening(view: OfGoal, terms: Terms) -> Markup:
         "Parameter",
         "Width today",
         "Goal met with half the noise",
-        "May grow to, design kept",
-        "May grow to, design chosen anew",
+        "May be, design kept",
+        "May be, design chosen anew",
+        "Verdict",
     )
     sure = percent(view.confidence)
     today = (
@@ -58,46 +60,35 @@ def _loosening(view: OfGoal, terms: Terms) -> Markup:
         element("h3", "How far tolerances may be loosened"),
         element(
             "p",
-            f"{today}Each noise is changed alone. The goal and all constraints are still met "
-            f"with a probability of {sure}; the best guess stands below. Widths are looked at from "
-            f"a tenth of today's to {REACH:g} times as much. What the design of today allows is "
-            "checked by sample paths; what another design would allow is an estimate.",
+            f"{today}The goal and all constraints are met today with a probability of "
+            f"{percent(view.sure)}. Each noise is changed alone, as far as they are met with one "
+            f"of {sure}; the best guess stands below. Widths are looked at from a tenth of today's "
+            f"to {REACH:g} times as much.",
         ),
         table("Tolerances and the goal", head, rows, wide=True),
     )
 
 
-def _width(width: float, name: str, terms: Terms) -> str:
-    return number(width, terms.unit_of(name))
-
-
-def _far(each: ByGoal, what: str, name: str, terms: Terms) -> Markup:
+def _far(each: ByGoal, what: Literal["kept", "chosen"]) -> Markup:
     if each.sure is None or each.guess is None:
         return together("a choice")
-    sure, guess = (_one(part, what, each.width, name, terms) for part in (each.sure, each.guess))
+    both: list[float | None] = [getattr(part, what) for part in (each.sure, each.guess)]
+    sure, guess = ("not met" if factor is None else each.times(factor) for factor in both)
     return together(sure, remark(f"best guess: {guess}"))
 
 
-def _one(part: Loosened, what: str, width: float | None, name: str, terms: Terms) -> str:
-    factor: float | None = getattr(part, what)
-    if factor is None:
-        return "not met"
-    most = "at least " if factor >= REACH else ""
-    times = f"{most}{plain(factor, 3)} times"
-    return times if width is None else f"{times}, {_width(plain_width(factor, width), name, terms)}"
+def _money(made: Allocation, view: OfGoal, terms: Terms) -> Markup:
+    def width(name: str, times: float) -> str:
+        of = view.each[name]
+        assert of.width is not None  # it has a price
+        return of.width.in_words(of.unit, times)
 
-
-def plain_width(factor: float, width: float) -> float:
-    return float(f"{factor * width:.3g}")
-
-
-def _money(made: Allocation, terms: Terms) -> Markup:
     rows = [
         (
             name,
-            _width(each.today, name, terms),
+            width(name, 1.0),
             "no price" if each.today_cost is None else plain(each.today_cost),
-            _width(each.width, name, terms),
+            width(name, each.factor),
             plain(each.cost),
         )
         for name, each in made.tolerances.items()

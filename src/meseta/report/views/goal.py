@@ -3,13 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from meseta.gp.limited import sure_of
 from meseta.measures.constraints import Constraint
 from meseta.noise.widened import widened
-from meseta.noise.width import width_of
+from meseta.noise.width import Width, read_width
 from meseta.optimizer.allocation import Allocation, allocation, search_of
 from meseta.optimizer.goals import NoGoal, goals_of
 from meseta.optimizer.learned import with_laws
-from meseta.optimizer.loosened import Loosened, loosened
+from meseta.optimizer.loosened import Loosened, Loosening
 from meseta.optimizer.record import SURE
 from meseta.optimizer.window import Window
 from meseta.optimizer.window import window as largest_window
@@ -19,9 +20,10 @@ from meseta.report.views.subject import Subject
 from meseta.report.views.wording import Terms
 from meseta.space.named_noise import own_law
 from meseta.space.parameter import Categorical
-from meseta.space.price import Price
+from meseta.space.price import REACH, Price
 from meseta.space.space import Design
 
+NOTICED = 1.02  # a tolerance that may grow by less stays as it is
 MOST_SIDES = 4  # settings up to which a report looks for the window: it takes minutes for many
 
 
@@ -29,10 +31,35 @@ MOST_SIDES = 4  # settings up to which a report looks for the window: it takes m
 class ByGoal:
     """One tolerance by the goal."""
 
-    width: float | None  # of today, as the noise law has it; None: it has no single one
+    width: Width | None  # of today, as the noise law has it; None: it has no single one
+    unit: str  # of the parameter
     half: SampledEstimate | None  # share that meets the goal with half the noise, design of today
     sure: Loosened | None  # how far it may be loosened; None: the noise of a choice
     guess: Loosened | None  # the same by the best guess
+
+    @property
+    def verdict(self) -> str:
+        """What to do with it, the design kept, in a sentence without its end."""
+        if self.sure is None or self.guess is None:
+            return "is the noise of a choice, which has no width"
+        kept, chosen = self.sure
+        if kept is None:
+            other = "" if chosen is None else f"; with another design: {self.times(chosen)}"
+            return f"cannot meet the goal by itself, not even with a tenth of its width{other}"
+        if kept < 1:
+            fine = (
+                "" if (self.guess.kept or 0.0) < 1 else " to be sure; by the best guess it is fine"
+            )
+            return f"must be tightened to {self.times(kept)}{fine}"
+        return f"may grow to {self.times(kept)}" if kept >= NOTICED else "leave it as it is"
+
+    def times(self, factor: float) -> str:
+        """So many times as wide as today, with the width if there is one."""
+        most = "at least " if factor >= REACH else ""
+        by = f"{most}{factor:.3g} times"
+        if self.width is None:
+            return f"{by} as wide as today"
+        return f"{self.width.in_words(self.unit, factor)} ({by})"
 
 
 @dataclass(frozen=True)
@@ -40,6 +67,7 @@ class OfGoal:
     """What the goal says about tolerances and settings."""
 
     confidence: float
+    sure: float  # the probability that the goal and all constraints are met today
     meets: SampledEstimate | None  # share of the values that meet the goal today
     each: Mapping[str, ByGoal]  # by parameter, in the user's terms
     allocation: Allocation | None  # None: nothing has a price
@@ -62,17 +90,21 @@ def of_goal(
     except NoGoal:
         return None
     search = search_of(optimizer, goals)
+    by_samples, by_guess = Loosening(search, confidence), Loosening(search, None)
     found = {}
     for name in names:
         column, sure, guess = optimizer.space.columns_of(name).start, None, None
         if not isinstance(subject.parameter(name), Categorical):
-            sure = loosened(search, name, column, confidence)
-            guess = loosened(search, name, column, None)
+            sure = by_samples.of(name, column)
+            guess = by_guess.of(name, column).at_least(sure)  # what is sure is likely, too
         half = None if terms.goal is None else meets(subject, terms.goal, column, 0.5)
-        found[subject.name(name)] = ByGoal(_width(subject, name), half, sure, guess)
+        outer = subject.name(name)
+        unit = terms.unit_of(outer)
+        found[outer] = ByGoal(_width(subject, name), unit, half, sure, guess)
     free = len(set(optimizer.space.cube.continuous.tolist()) & set(_columns_of_design(subject)))
     return OfGoal(
         confidence,
+        sure_of(by_samples.assessed),
         None if terms.goal is None else meets(subject, terms.goal),
         found,
         allocation_of(subject, terms.goal, terms.prices, confidence) if terms.prices else None,
@@ -131,10 +163,10 @@ def _columns_of_design(subject: Subject) -> list[int]:
     return [i for place in places for i in range(place.start, place.stop)]
 
 
-def _width(subject: Subject, name: str) -> float | None:
+def _width(subject: Subject, name: str) -> Width | None:
     optimizer = subject.optimizer
     noise = with_laws(optimizer.settings.noise, optimizer.space, optimizer.learned)
     try:
-        return width_of(own_law(noise, optimizer.space, name))
+        return read_width(own_law(noise, optimizer.space, name))
     except ValueError:
         return None

@@ -26,20 +26,20 @@ def outside(
     """
     key, known = (goal, tuple(x[0].tolist()), law), subject.assessments
     if key not in known:
-        known[key] = _assessed(subject, goal, x, subject.law if law is None else law)
+        known[key] = _assessed(subject, goal, x, law)
     found = known[key]
     low, high = found.interval
     return SampledEstimate(1 - found.share, 1 - high, 1 - low)
 
 
 def _assessed(
-    subject: Subject, goal: Constraint, x: Float[Tensor, "1 d"], law: NoiseLaw
+    subject: Subject, goal: Constraint, x: Float[Tensor, "1 d"], law: NoiseLaw | None
 ) -> Assessed:
-    value, seed = goal_of_value(subject.optimizer, goal), subject.optimizer.seed
-    found = value.assessed(x[0], law, seed)
+    value = goal_of_value(subject.optimizer, goal)
+    found = value.assessed(x[0], law)
     if 1 - found.share < min(BEYOND, value.margin.share):
         margin = replace(value.margin, share=max(1 - found.share, LEAST))
-        found = replace(value, margin=margin).assessed(x[0], law, seed)
+        found = replace(value, margin=margin).assessed(x[0], law)
     return found
 
 

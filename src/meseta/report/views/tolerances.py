@@ -53,6 +53,7 @@ class Tolerances:
     each: tuple[Tolerance, ...]
     joint: tuple[str, ...]  # remarks on noise that parameters share
     goal: OfGoal | None = None  # None: there is none, or too little is known of it
+    unit: str = ""  # of what designs are worth, and of gains; empty for a share
 
 
 def tolerances(
@@ -78,6 +79,7 @@ def tolerances(
         tuple(each),
         _remarks(subject, moved),
         of_goal(subject, terms, moved, window=window, confidence=confidence),
+        terms.unit if optimizer.measure.direction is None else "",
     )
 
 
