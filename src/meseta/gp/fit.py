@@ -65,6 +65,7 @@ STEP = 1e-3  # for the curvature of the log posterior, in logs of hyper-paramete
 # posterior, none for more than some of them.
 DRAWN, DRAWN_OF_MANY = 24, 8
 WIDER, MOST_WEIGHT, LEAST_SHARE = 1.2, 4.0, 1e-2
+APART = 0.5  # of the logs of hyper-parameters: ends of climbs that are two hills
 EDGE = 1e-9  # of the unit cube: no score is infinite
 # Noise is told from none where twice the logarithm of the likelihood ratio is at least the 95 %
 # point of its law, half a chi^2 with one degree of freedom. Without noise lengthscales are shorter,
@@ -333,11 +334,35 @@ def _drawn(hills: tuple[_Hill, ...]) -> Weighted:
     surrogates: list[Surrogate] = []
     weights: list[float] = []
     for hill in hills:
-        num = max(1, round((DRAWN_OF_MANY if many else DRAWN) * hill.weight))
-        drawn, shares = _draws(hill, num)
-        surrogates += [hill.surrogate(theta, mean) for theta, mean in drawn]
-        weights += [hill.weight * share for share in shares]
+        for each in [hill] if many else _with_others(hill):
+            num = max(1, round((DRAWN_OF_MANY if many else DRAWN) * each.weight))
+            drawn, shares = _draws(each, num)
+            surrogates += [each.surrogate(theta, mean) for theta, mean in drawn]
+            weights += [each.weight * share for share in shares]
     return Weighted(tuple(surrogates), tuple(weights))
+
+
+def _with_others(hill: _Hill) -> list[_Hill]:
+    """Return a hill and others of the same kernel, which share its weight by their evidence.
+
+    A smooth trend that scatters and a rough one that does not are often two hills.
+    """
+    posterior, ends = hill.posterior, [hill.end]
+    for start in STARTS:
+        end = _climb(posterior, _even_start(posterior, *start))
+        apart = min(float(np.abs(end.theta - each.theta).max()) for each in ends)
+        if apart > APART and end.value > hill.end.value - NEGLIGIBLE:
+            ends.append(end)
+    shapes = [hill.shape or _curvature(posterior, hill.end)]
+    shapes += [_curvature(posterior, end) for end in ends[1:]]
+    logs = [end.value + shape.volume for end, shape in zip(ends, shapes, strict=True)]
+    shares = np.exp(np.array(logs) - max(logs))
+    shares = hill.weight * shares / shares.sum()
+    return [
+        hill._replace(end=end, shape=shape, weight=float(share))
+        for end, shape, share in zip(ends, shapes, shares, strict=True)
+        if share > LEAST_SHARE * hill.weight
+    ]
 
 
 def _draws(hill: _Hill, num: int) -> tuple[list[tuple[Theta, float]], list[float]]:
