@@ -47,7 +47,8 @@ def test_a_run_finds_the_plateau_and_not_the_needle():
     """Sin + Linear: the tallest point is at 0.95, the robust optimum at 0.311 (g = 1.0421)."""
     result = quietly(sin_linear, budget=15)
     assert result.params["x"] == pytest.approx(0.3111, abs=1e-2)
-    assert result.mean == pytest.approx(1.0421, abs=5e-3)
+    assert result.mean == pytest.approx(1.0421, abs=1e-2)
+    assert result.interval[0] < 1.0421 < result.interval[1]
     assert result.nominal.nominal_mean > result.nominal_mean
     assert result.nominal.mean < result.mean
     assert not result.interrupted
@@ -403,7 +404,7 @@ class Unshowable(Exception):
     [
         (lambda: sys.exit(3), "f called sys.exit(3)"),
         (lambda: (_ for _ in ()).throw(Unshowable), "Unshowable: with a message that cannot"),
-        (lambda: "x" * 10**6, "letters in all)"),
+        (lambda: "x" * 10**6, "must be a number, got 'xxx"),
         (lambda: {"valeu": 1.0}, "EvaluationFailed: the result of f must have a 'value'"),
         (lambda: {"value": 1.0, "executed": {"y": 1.0}}, "ValueError"),
         (lambda: 10**5000, "ValueError"),

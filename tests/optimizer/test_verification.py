@@ -83,7 +83,7 @@ def test_the_sign_is_that_of_the_user():
 
 def test_a_design_that_was_not_evaluated_says_so():
     optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, noise=meseta.Normal(0.05))
-    for x in (0.0, 0.35, 0.65, 1.0):
+    for x in (0.0, 0.1, 0.2, 0.35, 0.65, 0.8, 0.9, 1.0):
         optimizer.tell({"x": x}, -((x - 0.5) ** 2))
     best = optimizer.recommend()
     assert 0.4 < best.params["x"] < 0.6

@@ -60,10 +60,10 @@ STEEP = 0.1
 # Models whose evidence is this many nats below that of the best are left out of a mixture.
 NEGLIGIBLE = 4.0
 STEP = 1e-3  # for the curvature of the log posterior, in logs of hyper-parameters
-# Draws of the hyper-parameters, of all kernels together; fewer where so many values know them well.
-# They come from a Gaussian so much wider than the curvature at the mode, and count by the log
-# posterior, none for more than some of them.
-DRAWN, DRAWN_OF_MANY = 24, 8
+# Draws of the hyper-parameters, of all kernels together: as many as WORK / n, since many values
+# know them well. They come from a Gaussian so much wider than the curvature at the mode, and count
+# by the log posterior, none for more than some of them.
+WORK, FEWEST_DRAWN, MOST_DRAWN = 1500, 8, 48
 WIDER, MOST_WEIGHT, LEAST_SHARE = 1.2, 4.0, 1e-2
 APART = 0.5  # of the logs of hyper-parameters: ends of climbs that are two hills
 EDGE = 1e-9  # of the unit cube: no score is infinite
@@ -331,11 +331,12 @@ class _Hill(NamedTuple):
 def _drawn(hills: tuple[_Hill, ...]) -> Weighted:
     """Surrogates with draws of the hyper-parameters, of each kernel by its weight."""
     many = any(hill.shape is None for hill in hills)
+    whole = min(max(WORK // len(hills[0].posterior.y), FEWEST_DRAWN), MOST_DRAWN)
     surrogates: list[Surrogate] = []
     weights: list[float] = []
     for hill in hills:
         for each in [hill] if many else _with_others(hill):
-            num = max(1, round((DRAWN_OF_MANY if many else DRAWN) * each.weight))
+            num = max(1, round(whole * each.weight))
             drawn, shares = _draws(each, num)
             surrogates += [each.surrogate(theta, mean) for theta, mean in drawn]
             weights += [each.weight * share for share in shares]
