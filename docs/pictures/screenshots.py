@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 WIDTH = 1100
 # The tab, the heading at which the picture starts (none: the top), its height, and its file.
 PICTURES = (
-    ("Robust optimum", None, 1000, "report-answer"),
+    ("Robust optimum", None, 1800, "report-answer"),
     ("Capability", None, 1060, "report-capability"),
     ("Tolerances", "Gain from half the noise", 980, "report-tolerances"),
     ("Landscape", "f and g over two parameters", 680, "report-landscape"),

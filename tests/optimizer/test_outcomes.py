@@ -9,6 +9,7 @@ import torch
 
 import meseta
 from examples import some, thorough
+from meseta.optimizer.comparison import verdict
 from meseta.optimizer.record import Trial
 
 SPACE = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
@@ -92,6 +93,7 @@ def test_without_any_value_of_an_outcome_nothing_is_known_of_it():
     assert best.kept["stress"].share is None
     assert not best.feasible
     assert "not known yet, by 0 values" in str(best.kept["stress"])
+    assert verdict(best).startswith("Too few values to say")
     made.ask()
     with pytest.raises(RuntimeError, match="no value of 'stress' yet"):
         made.outcome("stress")

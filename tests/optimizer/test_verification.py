@@ -50,7 +50,24 @@ def test_the_result_says_what_came_out():
     assert result.test.passed == (
         abs(result.test.value - result.test.expected) <= 1.96 * result.test.std
     )
-    assert f"evaluated: {result.test.value:.5g}" in repr(result)
+    assert str(result.test) in repr(result)
+
+
+def test_a_design_close_by_is_not_taken_for_the_design_itself():
+    optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, noise=meseta.Normal(0.05), verify=0)
+    for x in (0.0, 0.2, 0.35, 0.65, 0.8, 1.0):
+        optimizer.tell({"x": x}, -((x - 0.5) ** 2))
+    best = optimizer.recommend().params["x"]
+    optimizer.tell({"x": best + 0.01}, -((best + 0.01 - 0.5) ** 2))
+    near = optimizer.recommend().test
+    assert not near.itself
+    assert "not evaluated itself, but a design within 2 % of the ranges was: " in str(near)
+    for _ in range(5):  # the model moves a little at each value
+        best = optimizer.recommend().params
+        optimizer.tell(best, -((best["x"] - 0.5) ** 2))
+    test = optimizer.recommend().test
+    assert test.itself
+    assert str(test).startswith(f"evaluated: {test.value:.5g}, ")
 
 
 def test_what_was_expected_is_what_a_model_without_the_value_says():

@@ -328,6 +328,20 @@ def test_runs_confirm_a_design_or_do_not(pressed, folder, how):
     assert "mass: kept in 0 of 4 runs" in bad
 
 
+def test_pending_runs_are_listed_where_they_are_set_also_beyond_the_range(folder):
+    (folder / "lab.toml").write_text(
+        '[study]\nmethod = "sobol"\nkernel = "se"\n'
+        "[parameters.x]\nlow = 0\nhigh = 1\nnoise = 0.05\n"
+    )
+    (folder / "old.csv").write_text("x,value\n0,0\n0.3,0.3\n0.7,0.7\n1,1\n")
+    typed("import", "lab.toml", "old.csv")
+    planned = json.loads(typed("confirm", "lab.toml", "-n", 8, "--json").stdout)["runs"]
+    assert max(run["params"]["x"] for run in planned) > 1
+    listed = json.loads(typed("status", "lab.toml", "--json").stdout)["trials"]
+    asked = [row for row in listed if row["state"] == "asked"]
+    assert [row["params"] for row in asked] == [run["params"] for run in planned]
+
+
 def test_nothing_can_be_confirmed_before_there_are_values(folder):
     (folder / "lab.toml").write_text(LAB)
     typed("ask", "lab.toml")

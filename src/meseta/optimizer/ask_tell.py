@@ -925,7 +925,8 @@ class Optimizer:
         mean, variance = self.fitted.mixture.leave_one_out(torch.tensor([nearest]))
         trial, std = complete[nearest], float(variance.sqrt() * units.y_scale)
         assert trial.value is not None
-        return Test(trial.value, self._flip(float(units.y_to_raw(mean))), std)
+        itself = bool(distance[nearest] <= SAME_DESIGN)
+        return Test(trial.value, self._flip(float(units.y_to_raw(mean))), std, itself)
 
     def _from_design(self, rows: Float[Tensor, "n d"], x: Float[Tensor, " d"]) -> Tensor:
         """How far rows are from a design: the largest difference in what is part of designs."""

@@ -110,16 +110,18 @@ def _constraints(robust: Expected, nominal: Recommendation) -> list[str]:
         other = nominal.kept[name].share
         beside = "" if other is None else f"; the nominal optimum: {percent(other)}"
         lines.append(f"{name} {kept}{beside}")
-    return [*lines, f"({verdict(robust.sure, robust.feasible)}.)"]
+    return [*lines, f"({verdict(robust)}.)"]
 
 
-def verdict(sure: float, feasible: bool) -> str:
+def verdict(best: Expected) -> str:
     """Whether a design is known to keep its constraints, in a sentence."""
-    if feasible:
-        return f"The design keeps all constraints as often as asked, sure to {percent(sure)}"
+    if best.feasible:
+        return f"The design keeps all constraints as often as asked, sure to {percent(best.sure)}"
+    if any(kept.share is None for kept in best.kept.values()):
+        return "Too few values to say whether a design keeps all constraints as often as asked"
     return (
         f"No design is known to keep all constraints as often as asked: this one does with a "
-        f"probability of {percent(sure)}, and is the most promising"
+        f"probability of {percent(best.sure)}, and is the most promising"
     )
 
 

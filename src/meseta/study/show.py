@@ -31,6 +31,7 @@ from meseta.optimizer.record import Kept, Trial
 from meseta.optimizer.repeats import Experiment, untold
 from meseta.study.headers import Column, headings
 from meseta.study.ledger import Ledger
+from meseta.study.marks import CONFIRMS
 from meseta.study.progress import Progress, is_run, kind_of
 from meseta.study.quality import quality_cell, told_columns
 from meseta.study.spreadsheet import TRIAL, Cells
@@ -252,12 +253,16 @@ def change_lines(study: Study) -> list[str]:
 
 
 def _carried_out(trial: FrozenTrial, file: StudyFile) -> dict[str, Any]:
-    """The values by name, in the order of the file, then others that the trial has."""
+    """The values by name, in the order of the file, then others that the trial has.
+
+    Of a run that confirms a design: where it is set, which may lie beyond the ranges.
+    """
     observed = file.observed
     order = [name for name in file.parameters if name in trial.params]
     order += [name for name in trial.params if name not in order]
     params = {name: trial.params[name] for name in order if name not in observed}
-    return {**params, **executed_of(trial)}
+    place = trial.user_attrs.get(CONFIRMS, {}).get("place", {})
+    return {**params, **place, **executed_of(trial)}
 
 
 def progress_line(file: StudyFile, now: Progress) -> str:

@@ -31,7 +31,8 @@ class StudyAnswer(Recommendation):
 
     def __repr__(self) -> str:
         trials = sum(trial.state == "complete" for trial in self.optimizer.trials)
-        title = [f"{self.optimizer.direction}", f"{trials} complete trials"]
+        counted = f"{trials} complete {'trial' if trials == 1 else 'trials'}"
+        title = [f"{self.optimizer.direction}", counted]
         return "\n".join(
             [comparison(title, self, self.nominal, self.optimizer.measure), *self.notes]
         )

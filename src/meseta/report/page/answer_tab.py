@@ -171,8 +171,10 @@ def _tested(best: Recommendation, terms: Terms) -> Markup:
     test = best.test
     expected = Estimate(test.expected, test.std)
     word = "as expected" if test.passed else "not as expected"
+    near = [] if test.itself else [remark("at a design close by")]
     return together(
         f"{with_unit(plain(test.value, 5), terms.unit)}, {word}",
+        *near,
         remark("expected from the other values: ", interval(expected.low, expected.high)),
     )
 

@@ -104,7 +104,7 @@ def _measured(by: MeasuredBoth, terms: Terms) -> str:
 
 
 def _verdict(answer: Answer) -> str:
-    return f"{verdict(answer.robust.sure, answer.robust.feasible)}."
+    return f"{verdict(answer.robust)}."
 
 
 def _broken(answer: Answer) -> list[str]:

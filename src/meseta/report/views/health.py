@@ -205,7 +205,7 @@ def _constraints(subject: Subject) -> Iterator[Finding]:
     best = subject.robust
     if best.kept:
         level: Level = "fine" if best.feasible else "warning"
-        yield Finding(level, "constraints", verdict(best.sure, best.feasible))
+        yield Finding(level, "constraints", verdict(best))
         yield Finding(
             "note",
             "constraints",
