@@ -799,7 +799,8 @@ def test_a_damaged_study_is_refused_as_one(lab, damage):
         connection.execute(statement)
         connection.commit()
     content = Path("lab.db").read_bytes()
-    for words in (["status"], ["window"], ["tolerances"], ["tell", 2, "0.5"], ["ask"]):
+    commands = (["status"], ["status", "--csv"], ["window"], ["tolerances"], ["tell", 2, "0.5"])
+    for words in (*commands, ["ask"]):
         refused = typed(words[0], "lab.toml", *words[1:], code=1).stderr
         assert "what is stored of the study 'lab' is damaged: " in refused
         assert says in refused

@@ -370,7 +370,7 @@ def tell(
         if spoilt is not None:
             if trial is None or values or failed is not None or settings or quality:
                 raise ValueError("--spoilt goes with the number of a trial, and nothing else")
-            lab.check_running(ledger, trial)
+            lab.check_spoilt(ledger, trial, spoilt)
             with failures():
                 lab.spoil(ledger, trial, spoilt)
             told(ledger, 1, as_json)
