@@ -434,7 +434,8 @@ def test_nothing_is_stored_in_place_of_a_study_that_was_deleted(path, folder, an
         with pytest.raises(StorageError, match="somebody has deleted or replaced it") as refused:
             act()
     x = evaluated.params["x"]
-    assert f"trial 3 gave 7.25, stress = 3.0 at x = {x!r}, y = " in str(refused.value)
+    assert f"trial 3 at x = {x!r}, y = " in str(refused.value)
+    assert " gave 7.25, stress = 3.0, which could not be stored" in str(refused.value)
     assert str(refused.value).endswith("`meseta import` takes it")
     if anew:
         trials = opened(folder / "anew.toml").trials

@@ -283,7 +283,6 @@ def store(ledger: Ledger, outcomes: Sequence[Outcome]) -> Stored:
 
 def spoil(ledger: Ledger, number: int, why: str) -> None:
     """Make a trial void that went wrong by chance: its design may be asked for again."""
-    check_spoilt(ledger, number, why)
     told = tell(ledger, {number: Tell(None, {VOID: why})})[number]
     if not told.counts:
         raise ValueError(_lost_sentence(ledger, number, told.trial))

@@ -218,21 +218,23 @@ def _store(
                     raise
                 time.sleep(wait)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        said_by = f"trial {trial.number} {_in_words(ledger.design_of(trial), said)}"
+        outcome = _in_words(ledger.design_of(trial), said)
         why = "we were interrupted" if isinstance(error, KeyboardInterrupt) else error
         typed = f"once it can, type: {_by_hand(ledger, trial.number, value, attributes)}"
         # a trial of that number may be another one by now
         remedy = "`meseta import` takes it" if isinstance(error, StudyGone) else typed
-        raise StorageError(f"{said_by}, which could not be stored: {why}; {remedy}") from error
+        raise StorageError(
+            f"trial {trial.number} {outcome}, which could not be stored: {why}; {remedy}"
+        ) from error
 
 
 def _in_words(design: dict[str, Any], said: Tell) -> str:
     """The outcome, and of which experiment."""
-    outcome = "failed" if said.value is None else f"gave {said.value!r}"
     carried_out = {**design, **said.attributes.get(EXECUTED, {})}
     at = ", ".join(f"{name} = {as_text(each)}" for name, each in carried_out.items())
+    outcome = "failed" if said.value is None else f"gave {said.value!r}"
     others = said.attributes.get(OUTCOMES, {}).items()
-    return "".join([outcome, *(f", {name} = {each!r}" for name, each in others), f" at {at}"])
+    return "".join([f"at {at} {outcome}", *(f", {name} = {each!r}" for name, each in others)])
 
 
 def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[str, Any]) -> str:
