@@ -496,3 +496,18 @@ def test_runs_are_not_planned_by_parameters_that_somebody_changes_meanwhile(path
     with pytest.raises(RuntimeError):
         confirming.plan_runs(ledger, 2, "as-it-comes")
     assert progress(opened(path).trials, None).confirming == 0
+
+
+def test_choices_of_a_parameter_with_the_longest_name_may_change(path):
+    """What its trials are stored by is no longer: PostgreSQL would refuse them."""
+    name = "c" * 512
+    path.write_text(path.read_text() + f'[parameters.{name}]\nchoices = ["a", "b"]\n')
+    typed("ask", path)
+    for choices in ('["a", "b", "c"]', '["a", "b", "c", "d"]'):
+        before, _, _ = path.read_text().rpartition("choices")
+        path.write_text(f"{before}choices = {choices}\n")
+        typed("change", path, "--yes")
+        typed("ask", path)
+    ledger = opened(path)
+    assert all(name in trial.params for trial in ledger.trials if trial.params)
+    assert progress(ledger.trials, None).asked == 3
