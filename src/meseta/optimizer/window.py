@@ -84,7 +84,7 @@ class Window:
         """In a sentence."""
         if self.found:
             return (
-                f"the goal is met wherever these settings lie, {100 * self.share:.2g} % of the "
+                f"the goal is met wherever these settings lie, {100 * self.share:.3g} % of the "
                 f"ranges; at the worst place that was found with a probability of "
                 f"{percent(self.sure)} by what is known (asked: {percent(self.confidence)})"
             )
