@@ -1,7 +1,21 @@
 """Files that are written whole or not at all."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import IO, Any
+
+
+@contextmanager
+def removed_if_it_fails(file: IO[Any]) -> Iterator[None]:
+    """Close a new file that the block has written; remove it if that fails, as on a full disk."""
+    try:
+        with file:
+            yield
+    except BaseException:
+        Path(file.name).unlink(missing_ok=True)
+        raise
 
 
 def write_whole(path: Path, content: bytes | str) -> None:

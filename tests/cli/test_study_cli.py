@@ -63,6 +63,22 @@ def test_a_template_needs_the_name_of_a_file(folder, path):
     assert "is a folder; name the file" in typed("init", path, code=2).stderr
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no file that is full")
+@pytest.mark.parametrize("words", [["status"], ["status", "--csv"], ["tell", "0", "0.5"]])
+def test_output_that_cannot_be_written_is_said(folder, words):
+    (folder / "lab.toml").write_text(LAB)
+    typed("ask", "lab.toml")
+    line = [sys.executable, "-m", "meseta.cli", words[0], "lab.toml", *words[1:]]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    (said,) = done.stderr.splitlines()
+    assert said.startswith("meseta: what this command says cannot be written: No space left")
+    assert "what it stored is kept" in said
+    state = json.loads(typed("status", "lab.toml", "--json").stdout)
+    assert state["complete"] == (words[0] == "tell")
+
+
 @pytest.mark.parametrize("command", ["ask", "status"])
 def test_a_table_has_one_form_and_csv_is_printed(folder, command):
     (folder / "lab.toml").write_text(LAB)

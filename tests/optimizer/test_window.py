@@ -52,7 +52,7 @@ def brute_force(f, names, goal, noise, center, num):
 
 
 @pytest.mark.parametrize(("d", "num", "grid"), some([(2, 22, 41), (3, 40, 13), (1, 12, 201)], 2))
-def test_the_window_is_that_of_brute_force(d, num, grid):
+def test_the_window_is_that_of_brute_force(monkeypatch, d, num, grid):
     names = "abc"[:d]
 
     def f(p):
@@ -80,6 +80,8 @@ def test_the_window_is_that_of_brute_force(d, num, grid):
     for name, side in made.sides.items():
         assert side.low <= made.params[name] <= side.high
     assert "the goal is met wherever these settings lie" in str(made)
+    monkeypatch.setattr(type(made), "share", 1.0)
+    assert "these settings lie, 100 % of the ranges" in made.verdict
 
 
 def ridge(p):

@@ -18,7 +18,7 @@ from sqlalchemy import create_engine, inspect
 import meseta
 from command_line import typed
 from examples import some
-from meseta.integrations.optuna.attributes import ERROR, EXECUTED, VOID
+from meseta.integrations.optuna.attributes import AMENDMENT, ERROR, EXECUTED, VOID
 from meseta.study import confirming
 from meseta.study import lab as by_hand
 from meseta.study.ledger import VERSION, StorageError, open_ledger
@@ -812,6 +812,27 @@ def test_a_damaged_study_is_refused_as_one(lab, damage):
         assert "what is stored of the study 'lab' is damaged: " in refused
         assert says in refused
     assert Path("lab.db").read_bytes() == content
+
+
+@pytest.mark.parametrize("stored", ['{"who": "A"}', '{"value": 0.5, "attributes": 5}', "5"])
+def test_the_export_of_a_study_that_cannot_be_read_is_refused_as_that(lab, stored):
+    typed("tell", "lab.toml", 0, "0.5", "--set", "x=1.25")
+    with closing(sqlite3.connect("lab.db")) as connection:
+        statement = "UPDATE trial_user_attributes SET value_json = ? WHERE key LIKE 'meseta:told:%'"
+        connection.execute(statement, [stored])
+        connection.commit()
+    refused = typed("status", "lab.toml", "--csv", code=1).stderr
+    assert "what is stored of the study 'lab' is damaged: " in refused
+
+
+@pytest.mark.parametrize("part", ["who", "when"])
+def test_a_correction_by_somebody_who_is_no_text_is_refused(lab, part):
+    typed("tell", "lab.toml", 0, "0.5")
+    typed("comment", "lab.toml", 0, "a remark")
+    study = open_ledger(read_study("lab.toml")).study
+    (key,) = (key for key in study.user_attrs if key.startswith(AMENDMENT))
+    study.set_user_attr(key, {**study.user_attrs[key], part: {"a": 1}})
+    assert "no amendment that is known here" in typed("status", "lab.toml", code=1).stderr
 
 
 def test_designs_that_others_have_queued_come_first(folder):

@@ -7,8 +7,10 @@ import json
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from types import SimpleNamespace
 
 import pytest
+from optuna import delete_study
 from optuna.exceptions import UpdateFinishedTrialError
 from sqlalchemy import Engine, event
 
@@ -21,14 +23,16 @@ from meseta.integrations.optuna.attributes import (
     EXECUTED,
     OUTCOMES,
     PRECISION,
+    TOLD,
     VOID,
 )
 from meseta.integrations.optuna.changed import as_stored, changes_of, store_change
 from meseta.integrations.optuna.told import Tell
-from meseta.study import amending, changing, history, lab
-from meseta.study.ledger import open_ledger
+from meseta.study import amending, changing, confirming, history, lab
+from meseta.study.ledger import StorageError, open_ledger
+from meseta.study.marks import BY_HAND, CONFIRMS
 from meseta.study.progress import keep_instead, kind_of, progress
-from meseta.study.telling import tell
+from meseta.study.telling import begin_all, tell
 from meseta.study.toml.file import read_study
 from meseta.study.workers import work
 from postgresql import server
@@ -401,3 +405,109 @@ def test_reading_bears_any_pair_of_changes(path, folder):
     rows = list(csv.DictReader(io.StringIO(typed("status", folder / "q.toml", "--csv").stdout)))
     assert [row["value"] for row in rows] == ["10.0", "3.0"]
     assert rows[0]["p"] == "0.5"
+
+
+@pytest.mark.parametrize("anew", [False, True], ids=["deleted", "and begun anew"])
+def test_nothing_is_stored_in_place_of_a_study_that_was_deleted(path, folder, anew):
+    ledger = opened(path)
+    lab.ask(ledger, 3)
+    typed("tell", path, 0, "10", "stress=1")
+    outcome = lab.read_outcome(ledger, 1, ANNA)
+    correction = amending.read_correction(ledger, 0, lab.Cells("11"), "typing error")
+    (folder / "old.csv").write_text("x,y,value,stress\n1,1,1,1\n")
+    found = history.read_history(ledger, folder / "old.csv")
+    evaluated = ledger.ask()
+    delete_study(study_name=ledger.file.name, storage=ledger.database.database)
+    if anew:
+        other = path.read_text().replace("high = 10.0", "high = 9.0")
+        (folder / "anew.toml").write_text(other)
+        lab.ask(opened(folder / "anew.toml"), 5)
+    acts = {
+        "ask": lambda: lab.ask(ledger, 1),
+        "tell": lambda: lab.store(ledger, [outcome]),
+        "spoil": lambda: lab.spoil(ledger, 2, "the power failed"),
+        "correct": lambda: amending.store(ledger, correction),
+        "import": lambda: history.add_history(ledger, found.new),
+        "work": lambda: work._store(ledger, evaluated, 7.25, {OUTCOMES: {"stress": 3.0}}),
+    }
+    for act in acts.values():
+        with pytest.raises(StorageError, match="somebody has deleted or replaced it") as refused:
+            act()
+    x = evaluated.params["x"]
+    assert f"trial 3 at x = {x!r}, y = " in str(refused.value)
+    assert " gave 7.25, stress = 3.0, which could not be stored" in str(refused.value)
+    assert str(refused.value).endswith("`meseta import` takes it")
+    if anew:
+        trials = opened(folder / "anew.toml").trials
+        assert [kind_of(trial) for trial in trials] == ["asked"] * 5
+        assert not any(key.startswith(TOLD) for trial in trials for key in trial.user_attrs)
+
+
+def test_a_worker_stores_nothing_with_another_design_of_the_same_number(path):
+    """As when somebody puts back an older copy of the database."""
+    ledger = opened(path)
+    lab.ask(ledger, 1)
+    evaluated = SimpleNamespace(number=0, params=ledger.ask().params)
+    with pytest.raises(StorageError, match="has deleted or replaced it"):
+        work._store(ledger, evaluated, 7.25, {})
+    assert kind_of(opened(path).trials[0]) == "asked"
+
+
+def test_a_trial_that_was_spoilt_needs_a_reason(path):
+    """Without one it would be stored as failed, and count."""
+    typed("ask", path)
+    refused = typed("tell", path, 0, "--spoilt", " ", code=2).stderr
+    assert "say why trial 0 went wrong" in refused
+    assert kind_of(opened(path).trials[0]) == "asked"
+
+
+def test_runs_are_judged_that_were_planned_before_a_change_of_the_parameters(path):
+    typed("ask", path, "-n", 6)
+    for number in range(6):
+        typed("tell", path, number, number / 4, "stress=1")
+    planned = json.loads(typed("confirm", path, "-n", 3, "--json").stdout)["runs"]
+    for each in planned:
+        typed("tell", path, each["trial"], "1", "stress=1")
+    before = json.loads(typed("confirm", path, "--json").stdout)
+    path.write_text(path.read_text() + NEW.format(name="p"))
+    typed("change", path, "--old", "p=0.5", "--yes")
+    after = json.loads(typed("confirm", path, "--json").stdout)
+    assert after["design"] == {**before["design"], "p": 0.5}
+    assert after["found"] == before["found"]
+    # a plan that nobody was told of hides no other one
+    ledger = opened(path)
+    begin_all(ledger, [({"x": 1.0, "y": 1.0, "p": 0.5}, {CONFIRMS: {"plan": "b"}, BY_HAND: True})])
+    lab.spoil(ledger, len(ledger.trials) - 1, "nobody was told")
+    assert json.loads(typed("confirm", path, "--json").stdout) == after
+
+
+def test_runs_are_not_planned_by_parameters_that_somebody_changes_meanwhile(path, monkeypatch):
+    typed("ask", path, "-n", 4)
+    for number in range(4):
+        typed("tell", path, number, number / 4, "stress=1")
+    ledger, search = opened(path), confirming.answer_of
+
+    def long_search(ledger):
+        path.write_text(path.read_text() + NEW.format(name="p"))
+        typed("change", path, "--old", "p=0.5", "--yes")
+        return search(ledger)
+
+    monkeypatch.setattr(confirming, "answer_of", long_search)
+    with pytest.raises(RuntimeError):
+        confirming.plan_runs(ledger, 2, "as-it-comes")
+    assert progress(opened(path).trials, None).confirming == 0
+
+
+def test_choices_of_a_parameter_with_the_longest_name_may_change(path):
+    """What its trials are stored by is no longer: PostgreSQL would refuse them."""
+    name = "c" * 512
+    path.write_text(path.read_text() + f'[parameters.{name}]\nchoices = ["a", "b"]\n')
+    typed("ask", path)
+    for choices in ('["a", "b", "c"]', '["a", "b", "c", "d"]'):
+        before, _, _ = path.read_text().rpartition("choices")
+        path.write_text(f"{before}choices = {choices}\n")
+        typed("change", path, "--yes")
+        typed("ask", path)
+    ledger = opened(path)
+    assert all(name in trial.params for trial in ledger.trials if trial.params)
+    assert progress(ledger.trials, None).asked == 3

@@ -670,7 +670,9 @@ def test_an_interrupt_while_a_value_is_stored_does_not_lose_it(folder, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.setattr(work, "_tell", interrupted)
-    with pytest.raises(StorageError, match=r"trial 0 gave -0\.5, .*interrupted.* 0 -0\.5"):
+    with pytest.raises(
+        StorageError, match=r"trial 0 at x = .* gave -0\.5, .*interrupted.* 0 -0\.5"
+    ):
         work._store(ledger, asked(ledger), -0.5, {})
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from meseta.whole_file import write_whole
+from meseta.whole_file import removed_if_it_fails, write_whole
 
 
 def test_text_and_bytes_are_written(folder):
@@ -28,3 +28,11 @@ def test_what_was_there_stays_where_writing_fails(folder, monkeypatch, step):
         write_whole(path, "new")
     assert path.read_text() == "old"
     assert [each.name for each in folder.iterdir()] == ["page.md"]
+
+
+def test_a_new_file_is_removed_where_writing_fails(folder):
+    with removed_if_it_fails((folder / "whole.toml").open("x")):
+        pass
+    with pytest.raises(OSError, match="full"), removed_if_it_fails((folder / "a.toml").open("x")):
+        raise OSError("the disk is full")
+    assert [each.name for each in folder.iterdir()] == ["whole.toml"]

@@ -89,13 +89,15 @@ def init(
 ) -> None:
     """Write a study file to start from, every line explained."""
     from meseta.study.toml.template import template
+    from meseta.whole_file import removed_if_it_fails
 
     if path.is_dir() or not path.name:
         stop(f"{path} is a folder; name the file to write, such as press.toml", WRONG_USE)
     if path.suffix != ".toml":
         path = path.with_name(f"{path.name}.toml")
     try:
-        with path.open("x", encoding="utf-8") as file:
+        file = path.open("x", encoding="utf-8")
+        with removed_if_it_fails(file):
             file.write(template(path.stem))
     except FileExistsError:
         stop(f"{path} exists and is left as it is; name another file", WRONG_USE)
@@ -372,7 +374,7 @@ def tell(
         if spoilt is not None:
             if trial is None or values or failed is not None or settings or quality:
                 raise ValueError("--spoilt goes with the number of a trial, and nothing else")
-            lab.check_running(ledger, trial)
+            lab.check_spoilt(ledger, trial, spoilt)
             with failures():
                 lab.spoil(ledger, trial, spoilt)
             told(ledger, 1, as_json)

@@ -226,7 +226,7 @@ def read_amendment(said: object) -> Amendment:
     if given.get("what") not in get_args(What) or not isinstance(given.get("why"), str):
         raise ValueError(f"{expected}, got {shown(said)}")
     known = {each.name for each in fields(Amendment)}
-    if not set(given) <= known or not {"who", "when"} <= set(given):
+    if not set(given) <= known or not all(isinstance(given.get(n), str) for n in ("who", "when")):
         raise ValueError(f"{expected}, got {shown(said)}")
     if isinstance(before, Mapping):
         entry = Entry(**before)

@@ -100,6 +100,7 @@ def read_comment(ledger: Ledger, number: int, text: str) -> Amended:
 
 def store(ledger: Ledger, amended: Amended) -> Amendment:
     """Store it; returns it with what was before."""
+    ledger.check_there()
     raise_format(ledger.study)
     return amend.store(ledger.study, *amended)
 

@@ -1,6 +1,7 @@
 """A study file whose parameters have changed: what the study can take over, and what it cannot."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import optuna
@@ -29,7 +30,7 @@ from meseta.study.ledger import (
     trials_of,
 )
 from meseta.study.progress import kind_of
-from meseta.study.toml.file import StudyFile
+from meseta.study.toml.file import LONGEST_NAME, StudyFile
 from meseta.study.toml.unchanged import in_words, kept_parameters
 
 ELSEWHERE = (
@@ -232,9 +233,10 @@ def _aliases(
     taken |= {*wanted, *stored.values()}
     for name, distribution in wanted.items():
         if name in kept and not compatible(kept[name], distribution):
-            number = 2
-            while f"{name} ({number})" in taken:
-                number += 1
-            stored[name] = f"{name} ({number})"
+            # as long as columns of databases
+            named = (
+                f"{name[: LONGEST_NAME - len(end)]}{end}" for end in map(" ({})".format, count(2))
+            )
+            stored[name] = next(each for each in named if each not in taken)
             taken.add(stored[name])
     return stored

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from optuna.trial import FrozenTrial
 
-from meseta.integrations.optuna.attributes import executed_of, outcomes_of
+from meseta.integrations.optuna.attributes import executed_of, outcomes_of, stated_of
 from meseta.optimizer.record import Trial
 from meseta.space.parameter import Float, Int, Parameter
 from meseta.study.answer import answer_of, answer_without
@@ -100,14 +100,19 @@ def _within(ledger: Ledger, place: Mapping[str, Any], answer: "StudyAnswer") -> 
 
 def last_plan(ledger: Ledger) -> Plan:
     """The runs that were planned last."""
-    marked = [trial for trial in ledger.trials if CONFIRMS in trial.user_attrs]
+    marked = [
+        trial
+        for trial in ledger.trials
+        if CONFIRMS in trial.user_attrs and kind_of(trial) != "void"
+    ]
     if not marked:
         raise ValueError(
             f"no runs are planned yet; `meseta confirm {ledger.file.label} -n 10` plans ten"
         )
     mark = marked[-1].user_attrs[CONFIRMS]
     same = [each for each in marked if each.user_attrs[CONFIRMS]["plan"] == mark["plan"]]
-    return Plan(mark["design"], mark["how"], [t for t in same if kind_of(t) != "void"])
+    # the study may have parameters by now that the design is older than
+    return Plan({**stated_of(marked[-1]), **mark["design"]}, mark["how"], same)
 
 
 def judged(ledger: Ledger, plan: Plan) -> "Confirmation":

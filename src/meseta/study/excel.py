@@ -15,6 +15,7 @@ from meseta.study.header_line import DEPTH, ColumnOf, find_header
 from meseta.study.spreadsheet import Cell, Cells, Line, Lines, Unreadable
 from meseta.study.terminal import harmless
 from meseta.study.workbook import Layout, Package, Sheet, read_layout
+from meseta.whole_file import removed_if_it_fails
 
 EXCEL = (".xlsx", ".xlsm")
 OTHERS = (".xls", ".xlsb", ".ods", ".fods", ".numbers")  # tables that are not read
@@ -185,12 +186,8 @@ def new_file(path: Path | None) -> Iterator[BinaryIO | None]:
         raise ValueError(f"{path} exists and is left as it is; name another file") from None
     except OSError as error:
         raise ValueError(f"{path} cannot be written: {error.strerror or error}") from None
-    try:
-        with file:
-            yield file
-    except BaseException:
-        path.unlink(missing_ok=True)
-        raise
+    with removed_if_it_fails(file):
+        yield file
 
 
 def write_sheet(file: BinaryIO, cells: Cells) -> None:

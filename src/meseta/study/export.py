@@ -7,7 +7,7 @@ from typing import Any
 from optuna.trial import FrozenTrial
 
 from meseta.optimizer.outcomes import VALUE
-from meseta.study.ledger import differences, distributions_of, kept_study, trials_of
+from meseta.study.ledger import differences, distributions_of, kept_study, legible, trials_of
 from meseta.study.quality import quality_cell, told_columns
 from meseta.study.show import change_data, trial_data
 from meseta.study.spreadsheet import COMMENT, FAILED, STATE, TRIAL, Cells
@@ -64,9 +64,10 @@ def export(path: Path) -> Export:
     except StudyError as error:
         file, note = read_whereabouts(path), f"the file cannot be used as it is: {error}"
     study, database = kept_study(file)
-    if not note:
-        try:
-            note = differences(file, study, distributions_of(file.ranges()))
-        except StudyError as error:
-            note = f"the file cannot be used as it is: {error}"
-    return Export(file, trials_of(study, database), note, change_data(study))
+    with legible(study):
+        if not note:
+            try:
+                note = differences(file, study, distributions_of(file.ranges()))
+            except StudyError as error:
+                note = f"the file cannot be used as it is: {error}"
+        return Export(file, trials_of(study, database), note, change_data(study))

@@ -135,7 +135,6 @@ def _new_designs(ledger: Ledger, num: int, attempts: int = ATTEMPTS) -> list[dic
     first = len(ledger.trials)
     exact = FileSampler(ledger).complete_designs(range(first, first + num))
     designs = [readable(ledger.file, ledger.parameters, each) for each in exact]
-    ledger.check_unchanged()
     if attempts and any(_in_the_way(ledger, each, designs) for each in ledger.trials[first:]):
         return _new_designs(ledger, num, attempts - 1)
     return designs
@@ -387,8 +386,10 @@ def _outcome_of(ledger: Ledger, trials: Sequence[FrozenTrial], row: Row) -> Outc
     return _read_outcome(ledger, trials, int(number), said)
 
 
-def check_running(ledger: Ledger, number: int) -> None:
-    """Refuse a trial that is not pending."""
+def check_spoilt(ledger: Ledger, number: int, why: str) -> None:
+    """Refuse a trial that is not pending, and no reason: it would stand there as failed."""
+    if not why.strip():
+        raise ValueError(f"say why trial {number} went wrong, for those who read it later")
     trials = ledger.trials
     trial = asked_for(trials, number)
     if trial.state.is_finished():

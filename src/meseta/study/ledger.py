@@ -6,6 +6,7 @@ from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import optuna
 from optuna.distributions import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 FORMAT, OLDEST, NEWEST = "meseta:format", 1, 3
 # The version of meseta that began the study; studies of 0.1.0 do not have it.
 VERSION = "meseta:version"
+<<<<<<< HEAD
 # The rules by which figures of a study were computed when it was last asked; not there: those of
 # the version that began it. What has changed since 0.1.0 is said once.
 RULES, NEWEST_RULES = "meseta:rules", 2
@@ -54,10 +56,25 @@ OTHER_FIGURES = (
     '"none" leaves it out); intervals leave open what the data do not say of the model, and are '
     "wider; the design recommended is the best bet, one standard deviation below its mean"
 )
+=======
+# Attributes of a study begin with this, then an identity of their own: one that is begun in place
+# of a study that was deleted has its name, and perhaps its numbers, but not this.
+BEGUN = "meseta:begun:"
+>>>>>>> main
 
 
 class StorageError(RuntimeError):
     """The storage of a study cannot be used, or holds another study."""
+
+
+class StudyGone(StorageError):
+    """Somebody has deleted or replaced the study while it was open."""
+
+    def __init__(self, file: StudyFile) -> None:
+        super().__init__(
+            f"the study {file.name!r} that was opened is not in {_where(file)} any more: somebody "
+            "has deleted or replaced it"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +87,7 @@ class Ledger:
     parameters: Mapping[str, Parameter]
     distributions: Distributions
     stored: Mapping[str, str]  # parameters that trials have under another name, see `Change`
+    begun: str | None = None  # its attribute BEGUN; None: it is only read
 
     @cached_property
     def space(self) -> "Space":
@@ -106,8 +124,14 @@ class Ledger:
         new.distributions = {self.stored.get(n, n): d for n, d in trial.distributions.items()}
         return new
 
+    def check_there(self) -> None:
+        """Refuse to go on where the study is another one than was opened."""
+        if self.begun is not None and self.begun not in self.study.user_attrs:
+            raise StudyGone(self.file)
+
     def check_unchanged(self) -> None:
-        """Refuse to go on where somebody has changed the parameters meanwhile."""
+        """Refuse to go on where somebody has changed the parameters meanwhile, or all of it."""
+        self.check_there()
         changed = changes_of(self.study)
         if changed and changed[-1].parameters != self.distributions:
             raise StorageError(
@@ -161,15 +185,22 @@ def open_ledger(
             _check_format(file, study)
     else:
         study, database = kept_study(file, patience)
-    with _legible(study):
+    with legible(study):
         _check_whole(amended_trials(study))
         _check_same(file, study, wanted)
     if not reading:
-        begun = {} if PARAMETERS in study.user_attrs else {VERSION: meseta.__version__}
+        begun: dict[str, Any] = {} if _begun(study) else {f"{BEGUN}{uuid4().hex}": True}
+        begun |= {} if PARAMETERS in study.user_attrs else {VERSION: meseta.__version__}
         _keep(study, {**begun, FORMAT: _format(study), PARAMETERS: written(wanted)})
         designs = designs_of(parameters)
         _keep(study, {DESIGNS: designs} if designs or study.user_attrs.get(DESIGNS) else {})
-    return Ledger(file, study, database, parameters, wanted, stored_names(study))
+    named = None if reading else _begun(study)
+    return Ledger(file, study, database, parameters, wanted, stored_names(study), named)
+
+
+def _begun(study: optuna.Study) -> str | None:
+    """The attribute that tells the study from all others; None: it has none yet."""
+    return next((key for key in study.user_attrs if key.startswith(BEGUN)), None)
 
 
 def stored_names(study: optuna.Study) -> dict[str, str]:
@@ -195,13 +226,13 @@ def kept_study(file: StudyFile, patience: float = 0.0) -> tuple[optuna.Study, Pa
 
 def trials_of(study: optuna.Study, database: PatientDatabase) -> list[FrozenTrial]:
     """All trials, put right; running ones have an attribute with the silence of their workers."""
-    with _legible(study):
+    with legible(study):
         trials = amended_trials(study)
     return with_silence(trials, database.now, database.listener)
 
 
 @contextmanager
-def _legible(study: optuna.Study) -> Iterator[None]:
+def legible(study: optuna.Study) -> Iterator[None]:
     """Failures to read what is stored become StorageErrors: the database is damaged."""
     try:
         yield
@@ -311,6 +342,8 @@ def storage_failures(file: StudyFile) -> Iterator[None]:
                 f"{_where(file)} cannot be used: {reason(error)}; "
                 f"{_HINTS.get(trouble(error), 'nothing was lost; mend it and start again')}"
             ) from error
+        if isinstance(error, KeyError) and error.args == _NOT_THERE:
+            raise StudyGone(file) from error
         if isinstance(error, ImportError):  # a driver is missing
             raise StorageError(
                 f"{_where(file)} cannot be used: {error}; PostgreSQL needs a driver: "
@@ -321,6 +354,8 @@ def storage_failures(file: StudyFile) -> Iterator[None]:
         raise
 
 
+# How Optuna says that there is no such study or trial; other KeyErrors are of damaged ones.
+_NOT_THERE = ("Record does not exist.",)
 _HINTS: dict[Trouble, str] = {
     "away": "nothing was lost; look whether the server runs, and start the same command again",
     "busy": "another process is holding it; nothing was lost, start the same command again",

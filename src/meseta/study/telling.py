@@ -20,6 +20,8 @@ def begin_all(
 
     Returns their numbers.
     """
+    if designs:
+        ledger.check_unchanged()
     numbers: list[int] = []
     try:
         for params, attributes in designs:
@@ -57,6 +59,7 @@ def tell(ledger: Ledger, said: Mapping[int, Tell]) -> dict[int, Told]:
 
     Told again, the same tell counts once.
     """
+    ledger.check_there()
     raise_format(ledger.study)
     troubles: dict[int, Exception] = {}
     for number, each in said.items():
@@ -76,6 +79,7 @@ def tell(ledger: Ledger, said: Mapping[int, Tell]) -> dict[int, Told]:
 
 def add_once(ledger: Ledger, several: Sequence[tuple[str, FrozenTrial]]) -> list[Told]:
     """Add trials by what each stands for; what somebody else has just added counts once."""
+    ledger.check_there()
     raise_format(ledger.study)
     every = [Once(what) for what, _ in several]
     ledger.add_trials([each.mark(trial) for each, (_, trial) in zip(every, several, strict=True)])

@@ -21,7 +21,7 @@ from meseta.integrations.optuna.told import Tell
 from meseta.optimizer.precision import COUNT, STD
 from meseta.study.database import PATIENCE
 from meseta.study.interrupts import uninterrupted
-from meseta.study.ledger import Ledger, StorageError
+from meseta.study.ledger import Ledger, StorageError, StudyGone
 from meseta.study.progress import (
     Progress,
     gives_up,
@@ -36,7 +36,7 @@ from meseta.study.sampling import FileSampler
 from meseta.study.telling import tell
 from meseta.study.workers.hand_over import as_text
 from meseta.study.workers.liveness import Listener, beating
-from meseta.study.workers.nearness import gives_way
+from meseta.study.workers.nearness import BESIDE, distance, gives_way
 from meseta.study.workers.objective import Evaluate, Evaluation, EvaluationFailed, load, unload
 
 POLL = 1.0  # seconds between looks at trials of others
@@ -208,19 +208,33 @@ def _store(
     try:
         for wait in (*STORING, None):
             try:
+                _check_ours(ledger, trial)
                 _tell(ledger, trial.number, said)
                 return
+            except StudyGone:
+                raise
             except Exception:
                 if wait is None or time.monotonic() - begun > PATIENCE:
                     raise
                 time.sleep(wait)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        outcome = "failed" if value is None else f"gave {value!r}"
+        outcome = _in_words(ledger.design_of(trial), said)
         why = "we were interrupted" if isinstance(error, KeyboardInterrupt) else error
+        typed = f"once it can, type: {_by_hand(ledger, trial.number, value, attributes)}"
+        # a trial of that number may be another one by now
+        remedy = "`meseta import` takes it" if isinstance(error, StudyGone) else typed
         raise StorageError(
-            f"trial {trial.number} {outcome}, which could not be stored: {why}; once it can, type: "
-            f"{_by_hand(ledger, trial.number, value, attributes)}"
+            f"trial {trial.number} {outcome}, which could not be stored: {why}; {remedy}"
         ) from error
+
+
+def _in_words(design: dict[str, Any], said: Tell) -> str:
+    """The outcome, and of which experiment."""
+    carried_out = {**design, **said.attributes.get(EXECUTED, {})}
+    at = ", ".join(f"{name} = {as_text(each)}" for name, each in carried_out.items())
+    outcome = "failed" if said.value is None else f"gave {said.value!r}"
+    others = said.attributes.get(OUTCOMES, {}).items()
+    return "".join([f"at {at} {outcome}", *(f", {name} = {each!r}" for name, each in others)])
 
 
 def _by_hand(ledger: Ledger, number: int, value: float | None, attributes: dict[str, Any]) -> str:
@@ -245,6 +259,14 @@ def _quality_words(attributes: dict[str, Any]) -> list[str]:
     said += [("--n", str(precision[COUNT]))] if COUNT in precision else []
     said += [("--executed", attributes[EXECUTION])] if EXECUTION in attributes else []
     return [word for pair in said for word in pair]
+
+
+def _check_ours(ledger: Ledger, trial: optuna.Trial) -> None:
+    """Refuse a trial that is not ours: an older copy of the database may have been put back."""
+    design = ledger.design_of(trial)
+    there = ledger.trials[trial.number : trial.number + 1]
+    if not any(distance(ledger, design, each) < BESIDE for each in there):
+        raise StudyGone(ledger.file)
 
 
 def _tell(ledger: Ledger, number: int, said: Tell) -> None:
