@@ -81,11 +81,7 @@ class Window:
         if self.found:
             share = float(f"{100 * self.share:.2g}")
             return (
-<<<<<<< HEAD
                 f"the goal is met wherever these settings lie, {share:g} % of the "
-=======
-                f"the goal is met wherever these settings lie, {100 * self.share:.3g} % of the "
->>>>>>> main
                 f"ranges; at the worst place that was found with a probability of "
                 f"{percent(self.sure)} by what is known (asked: {percent(self.confidence)})"
             )

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 FORMAT, OLDEST, NEWEST = "meseta:format", 1, 3
 # The version of meseta that began the study; studies of 0.1.0 do not have it.
 VERSION = "meseta:version"
-<<<<<<< HEAD
 # The rules by which figures of a study were computed when it was last asked; not there: those of
 # the version that began it. What has changed since 0.1.0 is said once.
 RULES, NEWEST_RULES = "meseta:rules", 2
@@ -56,11 +55,9 @@ OTHER_FIGURES = (
     '"none" leaves it out); intervals leave open what the data do not say of the model, and are '
     "wider; the design recommended is the best bet, one standard deviation below its mean"
 )
-=======
 # Attributes of a study begin with this, then an identity of their own: one that is begun in place
 # of a study that was deleted has its name, and perhaps its numbers, but not this.
 BEGUN = "meseta:begun:"
->>>>>>> main
 
 
 class StorageError(RuntimeError):
