@@ -78,7 +78,7 @@ def progress(subject: Subject, most: int | None = None) -> Progress:
     designs, best = [], []
     for num in marks[:-1]:
         ends = complete[num - 1].number + 1
-        then = optimizer.with_trials(optimizer.trials[:ends]).recommend()
+        then = optimizer.with_trials(optimizer.trials[:ends]).recommend(quick=True)
         designs.append(subject.called(then.params))
         best.append(robust_value(then))
     now = subject.robust

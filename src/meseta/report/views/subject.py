@@ -211,9 +211,12 @@ class Subject:
         return self.optimizer.environments.from_row(x[0])
 
     def f_samples(self, x: Float[Tensor, "m d"], num: int = SAMPLES) -> Float[Tensor, "num m"]:
-        """Joint samples of f at rows of the unit cube, in the user's units and sign."""
+        """Joint samples of f at rows of the unit cube, in the user's units and sign.
+
+        For what is compared: hyper-parameters count as known.
+        """
         offset, scale = self.optimizer.user_units
-        values = sampled_f(self.optimizer.fitted.mixture, x, num, self.generator(1))
+        values = sampled_f(self.optimizer.fitted.mixture.at_modes, x, num, self.generator(1))
         return offset + scale * values
 
     def f_values(self, x: Float[Tensor, "m d"]) -> Float[Tensor, "num m"]:
