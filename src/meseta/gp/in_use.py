@@ -6,8 +6,8 @@ these differ is what is not known about it. The samples are exact joint draws of
 that the noise takes the design to, and of g, with draws of the hyper-parameters.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -15,11 +15,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.blocks import in_blocks
+from meseta.gp.decisive import decisive
 from meseta.gp.exact_draws import draw_f, draw_g_and_f, stratified
 from meseta.gp.joint import JointPosterior
 from meseta.gp.measured import draws_for
 from meseta.gp.mixture import Mixture
 from meseta.measures import Measure
+from meseta.measures.capability import BEYOND
 from meseta.measures.measure import Room
 from meseta.noise.draws import Draws, draw
 
@@ -131,6 +133,17 @@ class Rehearsal:
     many: Draws
     seed: int
     num: int
+
+    def around(self, x: Float[Tensor, " d"], rooms: Sequence[Room]) -> "Rehearsal":
+        """Draw anew around the places that decide whether this design has room."""
+        centers, posterior = decisive(self.mixture, x, rooms, self.seed), self.mixture.heaviest
+        law, d = posterior.kernel.law, posterior.X.shape[1]
+        generator = torch.Generator().manual_seed(self.seed)
+        few, many = (
+            draw(law, d, len(each.counts), generator, BEYOND, posterior.scatters, centers)
+            for each in (self.few, self.many)
+        )
+        return replace(self, few=few, many=many)
 
     @torch.no_grad()
     def at(self, x: Float[Tensor, " d"]) -> InUse:

@@ -100,6 +100,7 @@ class Assessed:
     share: float  # of the noise with which the limits are kept, by the best guess of f
     interval: tuple[float, float]  # of that, 95 %
     resolved: bool  # whether so small a share can be told by the draws of the noise
+    broken: tuple[float, float]  # the share below the lower limit, and above the upper one
 
     def room(self, by: float) -> float:
         """Return the margin that is kept as surely as a Gaussian one by so many deviations."""
@@ -130,13 +131,28 @@ class Assessment:
 
     def at(self, x: Float[Tensor, " d"]) -> Assessed:
         """How a design keeps the limits."""
-        seen, margin = self.rehearsal.at(x), self.margin
+        return self._by(self.rehearsal, x)
+
+    def closely(self, x: Float[Tensor, " d"]) -> Assessed:
+        """The same by draws around the places that decide, which tell small shares."""
+        rooms = [side.worst for side in self.margin.sides]
+        return self._by(self.rehearsal.around(x, rooms) if rooms else self.rehearsal, x)
+
+    def _by(self, rehearsal: Rehearsal, x: Float[Tensor, " d"]) -> Assessed:
+        seen, margin = rehearsal.at(x), self.margin
         fails = seen.without(margin.worst)
         low, high = fails.between()
         assert fails.share is not None
-        share = 1 - float(fails.best)
+        below, above = (
+            float(seen.weights @ beyond.double())
+            for beyond in (seen.best < margin.low, seen.best > margin.high)
+        )
         return Assessed(
-            seen.measure(margin), share, (1 - high, 1 - low), fails.share.off <= margin.share
+            seen.measure(margin),
+            1 - float(fails.best),
+            (1 - high, 1 - low),
+            fails.share.off <= margin.share,
+            (below, above),
         )
 
 

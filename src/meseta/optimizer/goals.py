@@ -39,10 +39,13 @@ class Goal:
         """Its margin at designs, to first order."""
         return limited(self.fitted.mixture.heaviest, self.margin, num_draws, generator)
 
-    def assessed(self, x: Float[Tensor, " d"], law: NoiseLaw, seed: int) -> Assessed:
+    def assessed(
+        self, x: Float[Tensor, " d"], law: NoiseLaw, seed: int, closely: bool = False
+    ) -> Assessed:
         """How a row of the unit cube keeps it under a noise law of the columns."""
         outcome = LimitedOutcome(self.fitted.mixture_under(law), self.margin)
-        return assessment(outcome, torch.Generator().manual_seed(seed)).at(x)
+        by = assessment(outcome, torch.Generator().manual_seed(seed))
+        return by.closely(x) if closely else by.at(x)
 
 
 def goals_of(optimizer: "Optimizer", goal: Constraint | None) -> tuple[Goal, ...]:

@@ -1,19 +1,16 @@
 """The share of the values that meet the specification: one figure, wherever a report shows it."""
 
-from dataclasses import replace
-
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.limited import Assessed
-from meseta.measures.capability import BEYOND
 from meseta.measures.constraints import Constraint
 from meseta.noise import NoiseLaw
 from meseta.optimizer.goals import goal_of_value
 from meseta.report.views.estimate import SampledEstimate
 from meseta.report.views.subject import Subject
 
-LEAST = 1e-8  # the smallest share out of specification that draws are made for
+SMALL = 0.05  # a share out of specification that is looked at closely
 
 
 def outside(
@@ -21,26 +18,32 @@ def outside(
 ) -> SampledEstimate:
     """The share of the values of a design in use that break a limit, with its 95 % interval.
 
-    It is that of `Goal.assessed`, as for constraints. What turns out to be rarer than the draws are
-    made for is looked at once more, with draws that are further out.
+    It is that of `Goal.assessed`, as for constraints. A small one is looked at once more, with
+    draws around the places that decide.
     """
-    key, known = (goal, tuple(x[0].tolist()), law), subject.assessments
-    if key not in known:
-        known[key] = _assessed(subject, goal, x, subject.law if law is None else law)
-    found = known[key]
+    found = _assessed(subject, goal, x, law)
     low, high = found.interval
     return SampledEstimate(1 - found.share, 1 - high, 1 - low)
 
 
+def beyond(subject: Subject, goal: Constraint, x: Float[Tensor, "1 d"]) -> tuple[float, float]:
+    """The shares below the lower limit and above the upper one, which are those of `outside`."""
+    below, above = _assessed(subject, goal, x).broken
+    return (below, above) if subject.sign > 0 else (above, below)
+
+
 def _assessed(
-    subject: Subject, goal: Constraint, x: Float[Tensor, "1 d"], law: NoiseLaw
+    subject: Subject, goal: Constraint, x: Float[Tensor, "1 d"], law: NoiseLaw | None = None
 ) -> Assessed:
-    value, seed = goal_of_value(subject.optimizer, goal), subject.optimizer.seed
-    found = value.assessed(x[0], law, seed)
-    if 1 - found.share < min(BEYOND, value.margin.share):
-        margin = replace(value.margin, share=max(1 - found.share, LEAST))
-        found = replace(value, margin=margin).assessed(x[0], law, seed)
-    return found
+    key, known = (goal, tuple(x[0].tolist()), law), subject.assessments
+    if key not in known:
+        value = goal_of_value(subject.optimizer, goal)
+        wanted, seed = subject.law if law is None else law, subject.optimizer.seed
+        found = value.assessed(x[0], wanted, seed)
+        if 1 - found.share < SMALL:
+            found = value.assessed(x[0], wanted, seed, closely=True)
+        known[key] = found
+    return known[key]
 
 
 def inside(
