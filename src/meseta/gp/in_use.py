@@ -27,6 +27,8 @@ from meseta.noise.draws import Draws, draw
 
 SAMPLES, FEW, MANY = 512, 256, 2**14  # of f; draws of the noise for these, and for the mean of f
 NEXT = 16  # draws next to a limit
+CLOSER = 2  # times as many draws for the mean of f, where small shares are looked at
+TINY = 1e-300
 
 Statistic = Callable[[Tensor, Tensor], Tensor]  # of weighted values: (..., m) and (m,) -> (...)
 
@@ -63,7 +65,9 @@ class Taken(NamedTuple):
             return low, high
         # a sample that keeps, or breaks, a limit at all of its draws may do so everywhere
         off, (least, most) = self.share.off, self.share.samples.quantile(ends).tolist()
-        return max(0.0, min(low, least) - off), min(1.0, max(high, most) + off)
+        low, high = min(low, least), max(high, most)
+        smaller = min(1.0, low / max(float(self.best), TINY)) ** 0.5  # as the error of counts
+        return max(0.0, low - smaller * off), min(1.0, high + off)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,15 +117,20 @@ class InUse:
         def broken(values: Tensor, weights: Tensor) -> Tensor:
             return (weights * (room(values) < 0)).sum(-1)
 
-        taken = self.of(broken)
+        known, drawn = broken(self.best, self.weights), broken(self.values, self.few)
+        # of what a sample and the best guess have in common the share is known better
+        common = (room(self.values) < 0) & (room(self.guess) < 0)
+        square = self.few.square()
+        at_guess = float(broken(self.guess, square))
+        alike = (square * common).sum(-1) / max(at_guess, TINY)
+        samples = drawn + alike * (known - broken(self.guess, self.few))
         by, weights = room(self.best), self.weights
         fails = (by < 0).double()
         off = 2 * float((weights * (fails - weights @ fails)).norm())
         if fails.sum() < 3:
             nearest = by.sort().indices[:NEXT]
             off += 3 * float(weights[nearest].mean())
-        counted = Counted(off, broken(self.values, self.few))
-        return Taken(taken.best, taken.samples.clamp(0, 1), counted)
+        return Taken(known, samples.clamp(0, 1), Counted(off, drawn))
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,21 +143,28 @@ class Rehearsal:
     seed: int
     num: int
 
+    @torch.no_grad()
+    def best(self, x: Float[Tensor, " d"]) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
+        """The values by the best guess of f, and their weights."""
+        places, mixture = self.many(x[None]), self.mixture
+        values = in_blocks(mixture.mean_f, places.z[0], len(mixture.heaviest.X))
+        return self.many.in_use(values[None], mixture.scatter(x[None]))[0], places.weights[0]
+
     def around(self, x: Float[Tensor, " d"], rooms: Sequence[Room]) -> "Rehearsal":
         """Draw anew around the places that decide whether this design has room."""
         centers, posterior = decisive(self.mixture, x, rooms, self.seed), self.mixture.heaviest
         law, d = posterior.kernel.law, posterior.X.shape[1]
         generator = torch.Generator().manual_seed(self.seed)
         few, many = (
-            draw(law, d, len(each.counts), generator, BEYOND, posterior.scatters, centers)
-            for each in (self.few, self.many)
+            draw(law, d, num, generator, BEYOND, posterior.scatters, centers)
+            for num in (len(self.few.counts), CLOSER * len(self.many.counts))
         )
         return replace(self, few=few, many=many)
 
     @torch.no_grad()
     def at(self, x: Float[Tensor, " d"]) -> InUse:
         generator = torch.Generator().manual_seed(self.seed)
-        few, many = self.few(x[None]), self.many(x[None])
+        few = self.few(x[None])
         z, promised = few.z[0], self.mixture.promised
         drawn = []
         for part, num in shared(promised, self.num):
@@ -157,14 +173,10 @@ class Rehearsal:
         # in any order, so that two outcomes have nothing to do with each other
         order = torch.randperm(self.num, generator=generator)
         g, values = (torch.cat(each)[order] for each in zip(*drawn, strict=True))
-        best = in_blocks(self.mixture.mean_f, many.z[0], len(self.mixture.heaviest.X))
+        best, weights = self.best(x)
         guess, best_g = self.mixture.mean_f(z), self.mixture.mean_g(x[None])[0]
-        scatter = self.mixture.scatter(x[None])
-        best, guess = (
-            self.many.in_use(best[None], scatter)[0],
-            self.few.in_use(guess[None], scatter)[0],
-        )
-        return InUse(g, values, few.weights[0], guess, best, many.weights[0], best_g)
+        guess = self.few.in_use(guess[None], self.mixture.scatter(x[None]))[0]
+        return InUse(g, values, few.weights[0], guess, best, weights, best_g)
 
 
 def shared(mixture: Mixture, num: int) -> list[tuple[JointPosterior, int]]:

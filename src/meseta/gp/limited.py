@@ -23,6 +23,7 @@ from meseta.measures.constraints import Margin
 from meseta.noise.draws import Draws, draw
 
 NEXT = 16  # draws next to the quantile, whose f moves it
+SMALL = 0.05  # a share of values that break a limit, which is looked at closely
 UNRESOLVED = 0.5  # the surest that anything is of which draws cannot tell
 
 
@@ -134,9 +135,12 @@ class Assessment:
         return self._by(self.rehearsal, x)
 
     def closely(self, x: Float[Tensor, " d"]) -> Assessed:
-        """The same by draws around the places that decide, which tell small shares."""
-        rooms = [side.worst for side in self.margin.sides]
-        return self._by(self.rehearsal.around(x, rooms) if rooms else self.rehearsal, x)
+        """The same, small shares by draws around the places that decide."""
+        rehearsal, margin = self.rehearsal, self.margin
+        values, weights = rehearsal.best(x)
+        if margin.sides and 1 - float(margin.kept(values, weights)) < SMALL:
+            rehearsal = rehearsal.around(x, [side.worst for side in margin.sides])
+        return self._by(rehearsal, x)
 
     def _by(self, rehearsal: Rehearsal, x: Float[Tensor, " d"]) -> Assessed:
         seen, margin = rehearsal.at(x), self.margin

@@ -18,7 +18,7 @@ from meseta.noise.substitution import Substituted
 BISECTIONS = 60
 ROUNDED = 1e-15  # numbers between 0 and 1 do not come closer to these
 TAIL = 1e-12  # mass of a law beyond the interval in which its quantiles are sought
-WIDE, PLAIN = 1 / 4, 1 / 8  # of draws around centers: further out everywhere, and by the law itself
+WIDE, PLAIN = 1 / 8, 1 / 8  # of draws around centers: further out everywhere, and by the law itself
 
 
 class Places(NamedTuple):

@@ -10,16 +10,14 @@ from meseta.optimizer.goals import goal_of_value
 from meseta.report.views.estimate import SampledEstimate
 from meseta.report.views.subject import Subject
 
-SMALL = 0.05  # a share out of specification that is looked at closely
-
 
 def outside(
     subject: Subject, goal: Constraint, x: Float[Tensor, "1 d"], law: NoiseLaw | None = None
 ) -> SampledEstimate:
     """The share of the values of a design in use that break a limit, with its 95 % interval.
 
-    It is that of `Goal.assessed`, as for constraints. A small one is looked at once more, with
-    draws around the places that decide.
+    It is that of `Goal.assessed`, as for constraints. A small one is looked at with draws
+    around the places that decide.
     """
     found = _assessed(subject, goal, x, law)
     low, high = found.interval
@@ -39,10 +37,7 @@ def _assessed(
     if key not in known:
         value = goal_of_value(subject.optimizer, goal)
         wanted, seed = subject.law if law is None else law, subject.optimizer.seed
-        found = value.assessed(x[0], wanted, seed)
-        if 1 - found.share < SMALL:
-            found = value.assessed(x[0], wanted, seed, closely=True)
-        known[key] = found
+        known[key] = value.assessed(x[0], wanted, seed, closely=True)
     return known[key]
 
 
