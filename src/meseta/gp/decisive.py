@@ -6,12 +6,14 @@ break the limit elsewhere: f less two standard deviations has a say, too.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.blocks import in_blocks
+from meseta.gp.joint import JointPosterior
 from meseta.gp.mixture import Mixture
 from meseta.measures.capability import BEYOND
 from meseta.measures.measure import Room
@@ -33,7 +35,7 @@ def decisive(
     """Return normal scores for `draw(..., around=)`. A room changes as f does, up or down."""
     posterior = mixture.heaviest
     law, d = posterior.kernel.law, posterior.X.shape[1]
-    found = None
+    found = torch.empty(0, 0, dtype=torch.double)
     for _ in range(ROUNDS):
         generator = torch.Generator().manual_seed(seed)
         draws = draw(law, d, LOOKED, generator, BEYOND, posterior.scatters, found)
@@ -44,7 +46,7 @@ def decisive(
             _directions(draws.causes, weights * (room <= level))
             for room, level in zip(left, levels, strict=True)
         ]
-        settled = found is not None and not any(levels[: len(rooms)])
+        settled = len(found) and not any(levels[: len(rooms)])
         found = _apart([*(places[0] for places in each), *(p for e in each for p in e[1:])])
         if settled:
             break
@@ -57,9 +59,14 @@ def _left(
     """The room to each limit, by the best guess of f, and then where f is worse than that."""
     z, n = draws(x[None]).z[0], len(mixture.heaviest.X)
     values = draws.in_use(in_blocks(mixture.mean_f, z, n)[None], mixture.scatter(x[None]))[0]
-    std = in_blocks(lambda at: mixture.moments(at).v_f, z, n).clamp_min(0).sqrt()
+    std = in_blocks(partial(_variance, mixture.heaviest), z, n).sqrt()
     guess = [room(values) for room in rooms]
     return [*guess, *(room - LOWERED * std for room in guess)]
+
+
+def _variance(posterior: JointPosterior, z: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
+    known = posterior.whiten(posterior.k_f_data(z)).square().sum(-1)
+    return (posterior.kernel.prior_variance - known).clamp_min(0.0)
 
 
 def _directions(
