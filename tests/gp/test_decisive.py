@@ -156,7 +156,7 @@ def centers_of(f, constraint, n=60, **settings):
     x = torch.full((optimizer.space.num_columns,), 0.5, dtype=torch.double)
     mixture = goal.fitted.mixture_under(optimizer.law)
     rooms = [side.worst for side in goal.margin.sides]
-    return decisive(mixture, x, rooms, 0)
+    return decisive(mixture, x, rooms, torch.Generator().manual_seed(0))
 
 
 def test_both_sides_of_a_range_have_their_place():

@@ -30,14 +30,13 @@ APART = 1.0  # standard deviations between two places
 
 @torch.no_grad()
 def decisive(
-    mixture: Mixture, x: Float[Tensor, " d"], rooms: Sequence[Room], seed: int
+    mixture: Mixture, x: Float[Tensor, " d"], rooms: Sequence[Room], generator: torch.Generator
 ) -> Float[Tensor, "c k"]:
     """Return normal scores for `draw(..., around=)`. A room changes as f does, up or down."""
     posterior = mixture.heaviest
     law, d = posterior.kernel.law, posterior.X.shape[1]
     found = torch.empty(0, 0, dtype=torch.double)
     for _ in range(ROUNDS):
-        generator = torch.Generator().manual_seed(seed)
         draws = draw(law, d, LOOKED, generator, BEYOND, posterior.scatters, found)
         assert draws.causes is not None
         weights, left = draws(x[None]).weights[0], _left(mixture, draws, x, rooms)

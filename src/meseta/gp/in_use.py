@@ -152,9 +152,10 @@ class Rehearsal:
 
     def around(self, x: Float[Tensor, " d"], rooms: Sequence[Room]) -> "Rehearsal":
         """Draw anew around the places that decide whether this design has room."""
-        centers, posterior = decisive(self.mixture, x, rooms, self.seed), self.mixture.heaviest
-        law, d = posterior.kernel.law, posterior.X.shape[1]
         generator = torch.Generator().manual_seed(self.seed)
+        centers = decisive(self.mixture, x, rooms, generator)
+        posterior = self.mixture.heaviest
+        law, d = posterior.kernel.law, posterior.X.shape[1]
         few, many = (
             draw(law, d, num, generator, BEYOND, posterior.scatters, centers)
             for num in (len(self.few.counts), CLOSER * len(self.many.counts))

@@ -16,8 +16,8 @@ def outside(
 ) -> SampledEstimate:
     """The share of the values of a design in use that break a limit, with its 95 % interval.
 
-    It is that of `Goal.assessed`, as for constraints. A small one is looked at with draws
-    around the places that decide.
+    It is that of `Goal.assessed`, as for constraints; a small one is by draws around the places
+    that decide.
     """
     found = _assessed(subject, goal, x, law)
     low, high = found.interval
