@@ -15,8 +15,8 @@ BOX = 4.0  # in standard deviations: where runs are made
 SEEDS = range(10) if ASKED_FOR else range(3)
 FREQUENT = 1e-4  # shares above are to be known within a factor
 FACTOR = 30
-# That is the model, not the draws: four times as many places of f say the same within a third. Where
-# a failure is most likely the mean of f lies 2 to 8 of its standard deviations above the limit.
+# That is the model, not the draws: upper ends by four times as many places of f are at most twice
+# as large. Where a failure is most likely, the mean of f is 2 to 8 of its deviations too high.
 MISSED = {
     "DampedOscillator 15": "4 of 10 intervals hold it, others end at 503 to 3940 of 4775 ppm",
     "DampedOscillator 21.5": "1 of 10 intervals holds it, others end at 0.01 to 31 of 44 ppm",
