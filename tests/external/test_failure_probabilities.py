@@ -15,12 +15,14 @@ BOX = 4.0  # in standard deviations: where runs are made
 SEEDS = range(10) if ASKED_FOR else range(3)
 FREQUENT = 1e-4  # shares above are to be known within a factor
 FACTOR = 30
+# That is the model, not the draws: upper ends by four times as many places of f are at most twice
+# as large. Where a failure is most likely, the mean of f is 2 to 8 of its deviations too high.
 MISSED = {
-    "DampedOscillator 15": "4 of 10 intervals hold it, others end at 296 to 2613 of 4775 ppm",
-    "DampedOscillator 21.5": "2 of 10 intervals hold it, others end at 0.01 to 28 of 44 ppm",
-    "DampedOscillator 27.5": "1 of 10 intervals holds it, others end at 0.001 to 0.23 of 0.38 ppm",
+    "DampedOscillator 15": "4 of 10 intervals hold it, others end at 503 to 3940 of 4775 ppm",
+    "DampedOscillator 21.5": "1 of 10 intervals holds it, others end at 0.01 to 31 of 44 ppm",
+    "DampedOscillator 27.5": "1 of 10 intervals holds it, others end at 0 to 0.15 of 0.38 ppm",
 }
-WIDE = {"DampedOscillator 15": "most intervals begin at 0"}
+WIDE = {"DampedOscillator 15": "36 times in the median"}
 
 
 def marked(reasons, least=0.0):
@@ -70,7 +72,7 @@ def test_frequent_failures_are_known_within_a_factor(name):
 
 
 @thorough
-@pytest.mark.xfail(strict=False, reason="87 of 110: all that are missed are damped oscillators")
+@pytest.mark.xfail(strict=False, reason="86 of 110: all that are missed are damped oscillators")
 def test_nine_of_ten_intervals_hold_the_share():
     held = [
         share.low <= case.reference <= share.high

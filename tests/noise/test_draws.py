@@ -201,3 +201,79 @@ def test_wider_draws_are_those_of_the_wider_law(law, other, factor):
     with torch.no_grad():
         expected = (mean(by + 1e-6) - mean(by - 1e-6)) / 2e-6
     assert float(slope) == pytest.approx(float(expected), rel=1e-4, abs=1e-8)
+
+
+def aimed(d, places, num=2**14, seed=0, scatters=False):
+    """Draws of standard normal scores around places, and what each counts for."""
+    generator = torch.Generator().manual_seed(seed)
+    drawn = draw(Normal(1.0).in_dimension(d), d, num, generator, 0.00135, scatters, places)
+    return drawn, drawn.counts / num
+
+
+def along(d):
+    """A direction that no axis has."""
+    direction = torch.arange(1.0, d + 1).double().sqrt()
+    return direction / direction.norm()
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
+def test_draws_around_places_have_the_moments_of_the_law(d):
+    places = torch.stack([3.0 * along(d), -4.0 * along(d), 3.0 * torch.eye(d).double()[-1]])
+    drawn, counts = aimed(d, places)
+    near = drawn.causes.abs().amax(-1) < 6  # further out numbers close to 1 are rounded
+    assert torch.allclose(drawn.causes[near], drawn.own[near], atol=1e-5)
+    assert float(drawn.counts.max()) <= 8 + 1e-9
+    assert float(counts.sum()) == pytest.approx(1, abs=0.01)
+    assert float((counts @ drawn.own).abs().max()) < 0.03
+    off = drawn.own.T @ (counts[:, None] * drawn.own) - torch.eye(d).double()
+    assert float(off.abs().max()) < 0.05
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("far", [2.6, 4.0, 5.0])
+@pytest.mark.parametrize("sides", [1, 2])
+def test_small_shares_beyond_linear_limits(d, far, sides):
+    exact = float(torch.special.ndtr(torch.tensor(-far).double()))
+    places = torch.stack([along(d), -along(d)][:sides]) * (far + 1 / far)
+    for seed in range(3):
+        drawn, counts = aimed(d, places, seed=seed)
+        score = drawn.own @ along(d)
+        for beyond in (score > far, score < -far)[:sides]:
+            found = float(counts @ beyond.double())
+            error = float((counts * (beyond.double() - exact)).norm())
+            assert abs(found - exact) < 4 * error
+            assert found == pytest.approx(exact, rel=0.02)
+
+
+def test_a_place_that_is_a_little_off_does_no_harm():
+    exact = float(torch.special.ndtr(torch.tensor(-4.0).double()))
+    drawn, counts = aimed(2, torch.tensor([[3.0, 1.0]]).double())
+    assert float(counts @ (drawn.own[:, 0] > 4).double()) == pytest.approx(exact, rel=0.05)
+
+
+def test_a_small_share_beyond_a_bent_limit():
+    """What lies beyond 3.5 + 0.2 v^2 along one direction, v across it; by quadrature."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    beyond = torch.special.ndtr(-torch.from_numpy(3.5 + 0.2 * nodes**2)).numpy()
+    exact = float(weights @ beyond / weights.sum())
+    drawn, counts = aimed(2, torch.tensor([[3.7, 0.0]]).double())
+    u, v = drawn.own.T
+    assert float(counts @ (u > 3.5 + 0.2 * v**2).double()) == pytest.approx(exact, rel=0.02)
+
+
+def test_the_score_of_a_single_value_is_a_cause_like_the_others():
+    drawn, counts = aimed(1, torch.tensor([[2.2, 2.2]]).double(), scatters=True)
+    exact = float(torch.special.ndtr(torch.tensor(-3.0).double()))
+    score = (drawn.own[:, 0] + drawn.scores) / math.sqrt(2)
+    assert float(counts @ (score > 3).double()) == pytest.approx(exact, rel=0.02)
+    part = drawn.portion(3, 5)
+    assert torch.equal(part.causes, drawn.causes[3:8])
+    assert torch.allclose(part.causes[:, 1], part.scores)
+
+
+def test_without_any_cause_there_is_nothing_to_aim():
+    drawn = draw(
+        Normal(0.0).in_dimension(2), 2, 64, torch.Generator(), around=torch.zeros(1, 0).double()
+    )
+    assert drawn.causes.shape == (64, 0)
+    assert (drawn.counts == 1).all()

@@ -6,8 +6,8 @@ these differ is what is not known about it. The samples are exact joint draws of
 that the noise takes the design to, and of g, with draws of the hyper-parameters.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -15,17 +15,21 @@ from jaxtyping import Float
 from torch import Tensor
 
 from meseta.gp.blocks import in_blocks
+from meseta.gp.decisive import decisive
 from meseta.gp.exact_draws import draw_f, draw_g_and_f, stratified
 from meseta.gp.joint import JointPosterior
 from meseta.gp.measured import draws_for
 from meseta.gp.mixture import Mixture
 from meseta.measures import Measure
+from meseta.measures.capability import BEYOND
 from meseta.measures.measure import Room
 from meseta.noise import NoiseLaw
 from meseta.noise.draws import Draws, draw
 
 SAMPLES, FEW, MANY = 512, 256, 2**14  # of f; draws of the noise for these, and for the mean of f
 NEXT = 16  # draws next to a limit
+CLOSER = 2  # times as many draws for the mean of f, where small shares are looked at
+TINY = 1e-300
 
 Statistic = Callable[[Tensor, Tensor], Tensor]  # of weighted values: (..., m) and (m,) -> (...)
 
@@ -62,7 +66,9 @@ class Taken(NamedTuple):
             return low, high
         # a sample that keeps, or breaks, a limit at all of its draws may do so everywhere
         off, (least, most) = self.share.off, self.share.samples.quantile(ends).tolist()
-        return max(0.0, min(low, least) - off), min(1.0, max(high, most) + off)
+        low, high = min(low, least), max(high, most)
+        smaller = min(1.0, low / max(float(self.best), TINY)) ** 0.5  # as the error of counts
+        return max(0.0, low - smaller * off), min(1.0, high + off)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +118,20 @@ class InUse:
         def broken(values: Tensor, weights: Tensor) -> Tensor:
             return (weights * (room(values) < 0)).sum(-1)
 
-        taken = self.of(broken)
+        known, drawn = broken(self.best, self.weights), broken(self.values, self.few)
+        # of what a sample and the best guess have in common the share is known better
+        common = (room(self.values) < 0) & (room(self.guess) < 0)
+        square = self.few.square()
+        at_guess = float(broken(self.guess, square))
+        alike = (square * common).sum(-1) / max(at_guess, TINY)
+        samples = drawn + alike * (known - broken(self.guess, self.few))
         by, weights = room(self.best), self.weights
         fails = (by < 0).double()
         off = 2 * float((weights * (fails - weights @ fails)).norm())
         if fails.sum() < 3:
             nearest = by.sort().indices[:NEXT]
             off += 3 * float(weights[nearest].mean())
-        counted = Counted(off, broken(self.values, self.few))
-        return Taken(taken.best, taken.samples.clamp(0, 1), counted)
+        return Taken(known, samples.clamp(0, 1), Counted(off, drawn))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +143,19 @@ class Rehearsal:
     many: Draws
     seed: int
     num: int
+    law: NoiseLaw  # of the draws
+
+    @torch.no_grad()
+    def around(self, x: Float[Tensor, " d"], rooms: Sequence[Room]) -> "Rehearsal":
+        """Draw anew around the places that decide whether this design has room."""
+        generator = torch.Generator().manual_seed(self.seed)
+        centers = decisive(self.mixture, self.law, x, rooms, generator)
+        posterior = self.mixture.heaviest
+        few, many = (
+            draw(self.law, len(x), num, generator, BEYOND, posterior.scatters, centers)
+            for num in (len(self.few.counts), CLOSER * len(self.many.counts))
+        )
+        return replace(self, few=few, many=many)
 
     @torch.no_grad()
     def at(self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None) -> InUse:
@@ -140,7 +164,7 @@ class Rehearsal:
         The mean g of the samples stays that of today's noise.
         """
         generator = torch.Generator().manual_seed(self.seed)
-        few, many = self.few(x[None], factors), self.many(x[None], factors)
+        few = self.few(x[None], factors)
         z, promised = few.z[0], self.mixture.promised
         drawn = []
         for part, num in shared(promised, self.num):
@@ -149,23 +173,19 @@ class Rehearsal:
         # in any order, so that two outcomes have nothing to do with each other
         order = torch.randperm(self.num, generator=generator)
         g, values = (torch.cat(each)[order] for each in zip(*drawn, strict=True))
-        best, guess = self._mean_f(x, many.z[0]), self.mixture.mean_f(z)
+        best, weights = self.best_guess(x, factors)
+        guess, best_g = self.mixture.mean_f(z), self.mixture.mean_g(x[None])[0]
         guess = self.few.in_use(guess[None], self.mixture.scatter(x[None]))[0]
-        best_g = self.mixture.mean_g(x[None])[0]
-        return InUse(g, values, few.weights[0], guess, best, many.weights[0], best_g)
+        return InUse(g, values, few.weights[0], guess, best, weights, best_g)
 
     @torch.no_grad()
     def best_guess(
         self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None
     ) -> tuple[Float[Tensor, " m"], Float[Tensor, " m"]]:
-        """The mean of f where the noise takes a design, and how much each place counts."""
-        many = self.many(x[None], factors)
-        return self._mean_f(x, many.z[0]), many.weights[0]
-
-    def _mean_f(self, x: Float[Tensor, " d"], z: Float[Tensor, "m d"]) -> Float[Tensor, " m"]:
-        """By the best guess, with the scatter that values have in use."""
-        best = in_blocks(self.mixture.mean_f, z, len(self.mixture.heaviest.X))
-        return self.many.in_use(best[None], self.mixture.scatter(x[None]))[0]
+        """The values by the best guess of f, and how much each of them counts."""
+        places, mixture = self.many(x[None], factors), self.mixture
+        values = in_blocks(mixture.mean_f, places.z[0], len(mixture.heaviest.X))
+        return self.many.in_use(values[None], mixture.scatter(x[None]))[0], places.weights[0]
 
 
 def shared(mixture: Mixture, num: int) -> list[tuple[JointPosterior, int]]:
@@ -222,4 +242,4 @@ def rehearsal(
         return draw(acting, d, num, generator, measure, posterior.scatters)
 
     seed = int(torch.randint(2**62, (1,), generator=generator))
-    return Rehearsal(mixture, draws(num_few), draws(num_many), seed, num)
+    return Rehearsal(mixture, draws(num_few), draws(num_many), seed, num, acting)

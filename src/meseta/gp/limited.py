@@ -25,6 +25,7 @@ from meseta.noise import NoiseLaw
 from meseta.noise.draws import Draws, draw
 
 NEXT = 16  # draws next to the quantile, whose f moves it
+SMALL = 0.05  # a share of values that break a limit, which is looked at closely
 UNRESOLVED = 0.5  # the surest that anything is of which draws cannot tell
 
 
@@ -102,6 +103,7 @@ class Assessed:
     share: float  # of the noise with which the limits are kept, by the best guess of f
     interval: tuple[float, float]  # of that, 95 %
     resolved: bool  # whether so small a share can be told by the draws of the noise
+    broken: tuple[float, float]  # the share below the lower limit, and above the upper one
 
     def room(self, by: float) -> float:
         """Return the margin that is kept as surely as a Gaussian one by so many deviations."""
@@ -149,13 +151,36 @@ class Assessment:
 
     def at(self, x: Float[Tensor, " d"], factors: Float[Tensor, "1 d"] | None = None) -> Assessed:
         """How a design keeps the limits; with `factors` by noise so many times as wide."""
-        seen, margin = self.rehearsal.at(x, factors), self.margin
+        return self._by(self.rehearsal, x, factors)
+
+    def closely(self, x: Float[Tensor, " d"]) -> Assessed:
+        """The same, small shares by draws around the places that decide."""
+        rehearsal, margin = self.rehearsal, self.margin
+        values, weights = rehearsal.best_guess(x)
+        if margin.sides and 1 - float(margin.kept(values, weights)) < SMALL:
+            rehearsal = rehearsal.around(x, [side.worst for side in margin.sides])
+        return self._by(rehearsal, x)
+
+    def _by(
+        self,
+        rehearsal: Rehearsal,
+        x: Float[Tensor, " d"],
+        factors: Float[Tensor, "1 d"] | None = None,
+    ) -> Assessed:
+        seen, margin = rehearsal.at(x, factors), self.margin
         fails = seen.without(margin.worst)
         low, high = fails.between()
         assert fails.share is not None
-        share = 1 - float(fails.best)
+        below, above = (
+            float(seen.weights @ beyond.double())
+            for beyond in (seen.best < margin.low, seen.best > margin.high)
+        )
         return Assessed(
-            seen.measure(margin), share, (1 - high, 1 - low), fails.share.off <= margin.share
+            seen.measure(margin),
+            1 - float(fails.best),
+            (1 - high, 1 - low),
+            fails.share.off <= margin.share,
+            (below, above),
         )
 
 

@@ -1,7 +1,7 @@
 """Limits that an outcome has to keep in use, each with the probability that is asked for."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -129,6 +129,12 @@ class Margin(Measure):
 
     def exactly(self, values: Values, weights: Weights) -> Rho:
         return Quantile(self.share).exactly(self.worst(values), weights)
+
+    @property
+    def sides(self) -> "tuple[Margin, ...]":
+        """One for each limit."""
+        below, above = replace(self, high=math.inf), replace(self, low=-math.inf)
+        return tuple(s for s, end in ((below, self.low), (above, self.high)) if math.isfinite(end))
 
     def kept(self, values: Values, weights: Weights) -> Rho:
         """The share of the values that keep the limits."""

@@ -1,6 +1,6 @@
 """The same draws of the noise at every design: functions of x that can be differentiated."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -18,6 +18,7 @@ from meseta.noise.substitution import Substituted
 BISECTIONS = 60
 ROUNDED = 1e-15  # numbers between 0 and 1 do not come closer to these
 TAIL = 1e-12  # mass of a law beyond the interval in which its quantiles are sought
+WIDE, PLAIN = 1 / 8, 1 / 8  # of draws around centers: further out everywhere, and by the law itself
 
 
 class Places(NamedTuple):
@@ -42,14 +43,20 @@ class Draws:
     shared: tuple[tuple[list[int], NoiseLaw, Tensor], ...]
     extreme: bool = False  # all that can be counts alike, however rare it is
     scores: Float[Tensor, " m"] | None = None  # of what single values scatter by; None: by nothing
+    causes: Float[Tensor, "m k"] | None = None  # normal scores of all that can be aimed
 
     def portion(self, first: int, num: int) -> "Draws":
         """Some of them."""
         some = slice(first, first + num)
         shared = tuple((dims, law, drawn[some]) for dims, law, drawn in self.shared)
-        scores = None if self.scores is None else self.scores[some]
-        return Draws(
-            self.own[some], self.counts[some], self.marginals, shared, self.extreme, scores
+        scores, causes = (None if e is None else e[some] for e in (self.scores, self.causes))
+        return replace(
+            self,
+            own=self.own[some],
+            counts=self.counts[some],
+            shared=shared,
+            scores=scores,
+            causes=causes,
         )
 
     def in_use(
@@ -102,11 +109,13 @@ def draw(
     generator: torch.Generator,
     tail: float = 0.5,
     scatters: bool = False,
+    around: Float[Tensor, "c k"] | None = None,
 ) -> Draws:
     """Quasi-random for what has causes of known laws, random for clouds of points and choices.
 
     The smaller the `tail` that matters, the more of the draws are far out, and the less each of
-    these counts (importance sampling). Where single values scatter, they have a score each.
+    these counts (importance sampling). Where single values scatter, they have a score each. With
+    `around` most lie around these normal scores, and each counts by the density of all of them.
     """
     marginals, shared = own_and_shared(law.in_dimension(d), d)
     causes = [_num_causes(part) for _, part in shared]
@@ -116,7 +125,8 @@ def draw(
     still = [i for i, each in enumerate(marginals) if not float(each.covariance_matrix) > 0]
     moved = torch.ones(unit.shape[1], dtype=torch.bool)
     moved[still] = False
-    unit[:, moved], counts = _further_out(unit[:, moved], tail)
+    normal, counts = _aimed(torch.special.ndtri(unit[:, moved]), tail, around)
+    unit[:, moved] = torch.special.ndtr(normal).clamp(ROUNDED, 1 - ROUNDED)
     own = [quantile(_of_one(each), u) for each, u in zip(marginals, unit.T[:d], strict=True)]
     drawn = [
         _caused(part, each) if each.shape[1] else _drawn(part, num, generator)
@@ -126,7 +136,8 @@ def draw(
     ]
     parts = [(dims, part, xi) for (dims, part), xi in zip(shared, drawn, strict=True)]
     scores = torch.special.ndtri(unit[:, -1]) if scatters else None
-    return Draws(torch.stack(own, dim=-1), counts, tuple(marginals), tuple(parts), scores=scores)
+    place = torch.stack(own, dim=-1)
+    return Draws(place, counts, tuple(marginals), tuple(parts), scores=scores, causes=normal)
 
 
 def clouds(law: NoiseLaw, d: int) -> list[list[int]]:
@@ -174,23 +185,46 @@ def draw_extremes(
     return Draws(torch.stack(own, dim=-1), alike, tuple(marginals), tuple(others), True, scores)
 
 
-def _further_out(
-    unit: Float[Tensor, "m k"], tail: float
+def _aimed(
+    normal: Float[Tensor, "m k"], tail: float, around: Float[Tensor, "c k"] | None
 ) -> tuple[Float[Tensor, "m k"], Float[Tensor, " m"]]:
-    """Numbers between 0 and 1 of which more are close to the ends, and the density they lack.
+    """Normal scores of which more are further out, or around centers, and what each counts.
 
-    As normal scores they are s times as wide. Beyond the quantile q of the tail these have the
-    variance 1 + q^2 / k along the average direction: the s of least cross-entropy.
+    Further out they are s times as wide. Beyond the quantile q of the tail these have the variance
+    1 + q^2 / k along the average direction: the s of least cross-entropy. Around centers they have
+    the density of a mixture, by which all of them count (balance heuristic). Some are those of the
+    law itself, so that no count is large.
     """
-    k = unit.shape[1]
+    m, k = normal.shape
     if not k:
-        return unit, torch.ones(len(unit), dtype=torch.double)
+        return normal, normal.new_ones(m)
     q = torch.special.ndtri(torch.tensor(tail, dtype=torch.double))
     variance = 1 + q.square() / k
-    scores = torch.special.ndtri(unit)
-    lack = k * variance.log() / 2 - (variance - 1) * scores.square().sum(-1) / 2
-    further = torch.special.ndtr(variance.sqrt() * scores).clamp(ROUNDED, 1 - ROUNDED)
-    return further, lack.exp()
+    if around is None or not len(around):
+        lack = k * variance.log() / 2 - (variance - 1) * normal.square().sum(-1) / 2
+        return variance.sqrt() * normal, lack.exp()
+    wide, plain = round(WIDE * m), round(PLAIN * m)
+    ends = [wide + plain + round((m - wide - plain) * i / len(around)) for i in range(len(around))]
+    first, *parts = normal.tensor_split([wide, *ends])
+    around = torch.cat([torch.zeros_like(around[:1]), around])
+    aimed = [center + part @ _first_to(center) for center, part in zip(around, parts, strict=True)]
+    scores = torch.cat([variance.sqrt() * first, *aimed])
+    near = scores @ around.T - around.square().sum(-1) / 2  # logarithms, over the law itself
+    far = (1 - 1 / variance) * scores.square().sum(-1) / 2 - k * variance.log() / 2
+    shares = torch.tensor([len(first), *map(len, parts)], dtype=torch.double) / m
+    over = torch.cat([far[:, None], near], dim=-1) + shares.log()
+    return scores, (-over.logsumexp(-1)).exp()
+
+
+def _first_to(center: Float[Tensor, " k"]) -> Float[Tensor, "k k"]:
+    """A reflection of the first axis to a direction: the first number is the most even one."""
+    length = float(center.norm())
+    eye = torch.eye(len(center), dtype=torch.double)
+    if not length:
+        return eye
+    off = eye[0] - center / length
+    square = float(off.square().sum())
+    return eye - 2 * torch.outer(off, off) / square if square > ROUNDED else eye
 
 
 def unlimited(law: NoiseLaw, d: int, alone: bool = False) -> list[int]:

@@ -47,11 +47,14 @@ class Goal:
         """Its margin at designs, to first order."""
         return limited(self.fitted.mixture.heaviest, self.margin, num_draws, generator)
 
-    def assessed(self, x: Float[Tensor, " d"], law: NoiseLaw | None = None) -> Assessed:
+    def assessed(
+        self, x: Float[Tensor, " d"], law: NoiseLaw | None = None, closely: bool = False
+    ) -> Assessed:
         """How a row of the unit cube keeps it, under another noise law of the columns if any."""
-        if law is None:
-            return self.assessment.at(x)
-        return self._assessment(in_cube(law, self.fitted.space)).at(x)
+        by = self.assessment
+        if law is not None:
+            by = self._assessment(in_cube(law, self.fitted.space))
+        return by.closely(x) if closely else by.at(x)
 
     def _assessment(self, law: NoiseLaw | None) -> Assessment:
         outcome = LimitedOutcome(self.fitted.mixture, self.margin)

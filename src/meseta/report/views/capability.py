@@ -14,7 +14,7 @@ from meseta.measures.weighted import std
 from meseta.optimizer.record import Recommendation
 from meseta.report.views.answer import NOMINAL, ROBUST
 from meseta.report.views.estimate import SampledEstimate, robust_value
-from meseta.report.views.meeting import outside
+from meseta.report.views.meeting import beyond, outside
 from meseta.report.views.outcomes import sampled
 from meseta.report.views.profiles import Profile, profiles
 from meseta.report.views.stack_up import StackUp, stack_up
@@ -87,9 +87,7 @@ def capability_of(
     guess = indices(seen.best, seen.weights, goal, target)
     of_samples = indices(seen.values, seen.few, goal, target)
     both = math.isfinite(goal.high - goal.low)
-    below = 0.0 if math.isinf(goal.low) else 1.0
-    if both and float(guess.outside) > 0:
-        below = float(guess.below / guess.outside)
+    below, above = beyond(subject, goal, x)
 
     def ratio(which: Callable[[Indices], Tensor]) -> SampledEstimate:
         """Ratios are compared as they are: what differs between samples are the samples."""
@@ -102,8 +100,8 @@ def capability_of(
         name=ROBUST if found is subject.robust else NOMINAL,
         inside=SampledEstimate(1 - fails.value, 1 - fails.high, 1 - fails.low),
         outside=fails,
-        below=below * fails.value if math.isfinite(goal.low) else None,
-        above=(1 - below) * fails.value if math.isfinite(goal.high) else None,
+        below=below if math.isfinite(goal.low) else None,
+        above=above if math.isfinite(goal.high) else None,
         mean=SampledEstimate(mean.mean, mean.low, mean.high),
         std=SampledEstimate(spread.value, max(0.0, spread.low), spread.high),
         cp=ratio(lambda i: i.cp) if both else None,
