@@ -104,7 +104,9 @@ def test_every_place_in_the_window_is_as_sure_as_was_asked_for(f, goal, params):
     random = np.random.default_rng(0)
     noise = {"a": meseta.Normal(0.04), "b": meseta.Uniform(0.05)}
     space = {"a": (0.0, 1.0), "b": (0.0, 1.0)}
-    optimizer = told(lambda p: f(p) + 0.03 * random.normal(), space, noise, 14, seed=3)
+    optimizer = told(
+        lambda p: f(p) + 0.03 * random.normal(), space, noise, 14, seed=3, scatter_in_use="none"
+    )
     made = optimizer.window(goal, params=params, confidence=0.8)
     (one,) = goals_of(optimizer, goal)
     generator = torch.Generator().manual_seed(9)
