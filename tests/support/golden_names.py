@@ -1,0 +1,117 @@
+"""What the cases of `tests/golden.py` ask of a revision, by the names that it has for it.
+
+The only place to rename: a name that has changed stays playable with both revisions by a line in
+CHANGED.
+"""
+
+import contextlib
+import io
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from golden_cases import Case
+
+# "module:name" of today -> what earlier revisions call it, the latest first.
+CHANGED: Mapping[str, tuple[str, ...]] = {}
+
+
+def public(name: str) -> Any:
+    """What a revision has under that name, or under an earlier one."""
+    for each in (name, *CHANGED.get(name, ())):
+        module, _, attribute = each.partition(":")
+        with contextlib.suppress(ImportError, AttributeError):
+            return getattr(import_module(module), attribute)
+    raise ImportError(f"this revision has no {name}; a line in CHANGED says what it calls it")
+
+
+def optimizer_of(case: Case, path: Path) -> Any:
+    """The optimizer of a study file that was told the history of the case."""
+    study = public("meseta.study.toml.file:read_study")(path)
+    optimizer = public("meseta:Optimizer")(
+        study.space(), settings=study.settings(), **_python(case)
+    )
+    for row in case.history:
+        optimizer.tell(**row)
+    if not case.pending:
+        return optimizer
+    made, trials = public("meseta.optimizer.record:Trial"), list(optimizer.trials)
+    for number in range(len(trials), len(trials) + case.pending):
+        trials.append(made(number, case.design(number), None, "pending", "method"))
+    return optimizer.with_trials(trials)
+
+
+def _python(case: Case) -> dict[str, Any]:
+    """Settings that no study file can say."""
+    names = {name: import_module(name) for name in ("meseta", "scipy.stats")}
+    names["scipy"] = import_module("scipy")
+    return {key: eval(expression, names) for key, expression in case.python.items()}
+
+
+def asked(optimizer: Any) -> tuple[dict[str, Any], Any, float | None]:
+    """The next design, what is known of its making, and what the acquisition function is there.
+
+    For a design that is put to the test that is the value that it is expected to have in use; one
+    of a sequence that fills the box has none.
+    """
+    optimizer.ask()
+    trial, info = optimizer.trials[-1], optimizer.info
+    about = {"origin": trial.origin}
+    if trial.origin == "test":
+        return trial.params, about, optimizer.promise(trial.params).mean
+    if info is None or info.acquisition is None or trial.origin != "method":
+        return trial.params, about, None
+    row = optimizer.space.to_cube(trial.params)
+    about |= {"fit": info.fit, "recorded": info.recorded, "maximize": info.maximize}
+    about |= {"smoothing_error": info.smoothing_error}
+    return trial.params, about, float(info.acquisition.value(row[None])[0])
+
+
+def answers(optimizer: Any) -> dict[str, tuple[Any, float]]:
+    """The designs that are recommended, with what each is chosen for."""
+    best, nominal = optimizer.recommend(), optimizer.nominal()
+    of_f = optimizer.method == "ei"
+    return {
+        "recommend": (best, best.nominal_mean if of_f else best.mean),
+        "nominal": (nominal, nominal.nominal_mean),
+    }
+
+
+def in_optuna(case: Case, path: Path) -> dict[str, tuple[dict[str, Any], Any, float | None]]:
+    """The same of an Optuna study with parameters that not all trials have."""
+    import optuna
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    read = public("meseta.study.toml.file:read_study")(path)
+    sampler = public("meseta.integrations.optuna:RobustSampler")(settings=read.settings())
+    study = optuna.create_study(direction=read.direction, sampler=sampler)
+    ranges = {n: (t["low"], t["high"]) for n, t in case.contents["parameters"].items() if "low" in t}
+    kinds: dict[str, Any] = {n: optuna.distributions.FloatDistribution(*r) for n, r in ranges.items()}
+    kinds["branch"] = optuna.distributions.CategoricalDistribution([True, False])
+    for row in case.history:
+        params = {n: v for n, v in row["params"].items() if n != "y" or row["params"]["branch"]}
+        had = {name: kinds[name] for name in params}
+        study.add_trial(
+            optuna.create_trial(params=params, distributions=had, value=row["value"])
+        )
+    asked = study.ask()
+    params = {"x": asked.suggest_float("x", *ranges["x"])}
+    params["branch"] = asked.suggest_categorical("branch", [True, False])
+    noise = {"x": read.noise()["x"]}
+    best = public("meseta.integrations.optuna:recommend")(study, noise=noise)
+    return {
+        "ask 1": (params, {}, None),
+        "recommend": (best.params, {"mean": best.mean, "std": best.std, "notes": best.notes}, best.mean),
+    }
+
+
+def command(words: Sequence[str]) -> tuple[int, str]:
+    """What a command says on standard output, and the code that it ends with."""
+    from typer.testing import CliRunner
+
+    with contextlib.redirect_stderr(io.StringIO()):
+        result = CliRunner().invoke(public("meseta.cli:app"), list(words))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.stdout
