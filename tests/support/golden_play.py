@@ -118,11 +118,10 @@ def _printed(case: Case, databases: Path, make: bool) -> dict[str, Any]:
     printed["page"] = _page()
     for command in ("tolerances", "window"):
         printed[command] = _json(command, FILE, "--json")
-    printed["tell"] = _told(case, printed["ask"][:1])
-    plan = _json("confirm", FILE, "-n", "3", "--json")
-    printed["confirm -n"] = plan
+    plan = printed["confirm -n"] = _json("confirm", FILE, "-n", "3", "--json")
     printed["tell of runs"] = _told(case, plan["runs"])
     printed["confirm"] = _json("confirm", FILE, "--json")
+    printed["tell"] = _told(case, printed["ask"][:1])
     printed["status at the end"] = _json("status", FILE, "--json")
     earlier = databases / case.name
     if not earlier.is_dir():
