@@ -103,9 +103,7 @@ def side_by_side(
                 yield name, result
 
 
-def compared_share(
-    old: Path, new: Path, names: Sequence[str], folder: Path
-) -> dict[str, Compared]:
+def compared_share(old: Path, new: Path, names: Sequence[str], folder: Path) -> dict[str, Compared]:
     """The cases of one worker: first all by the old revision, whose databases the new one opens."""
     databases = folder / "databases"
     databases.mkdir(parents=True)

@@ -309,7 +309,9 @@ MEASURES = [
     Case("worst", _x(UNIFORM), _by("rkg", "se", 'measure = "worst-case"')),
     Case("worst-down", _x(DISCRETE), _by("sobol", "matern32", MIN, 'measure = "worst-case"')),
     Case("target", _x(NORMAL), _by("rkg", "se", 'measure = "on-target 0.6"')),
-    Case("target-clip", _x(NORMAL, ', edge = "clip"'), _by("sobol", "se", 'measure = "on-target 1"')),
+    Case(
+        "target-clip", _x(NORMAL, ', edge = "clip"'), _by("sobol", "se", 'measure = "on-target 1"')
+    ),
     Case("yield", _x(NORMAL), _by("rkg", "se", 'measure = "yield 0.5 inf"')),
     Case("yield-band", _x(UNIFORM), _by("sobol", "se", 'measure = "yield 0.3 0.9"')),
 ]
@@ -320,7 +322,9 @@ WAYS = [
     Case("known-std", _x(NORMAL), _by(), std=0.05),
     Case("known-std-gauge", _x(NORMAL), _by("uu-ei", "se", 'scatter_in_use = "none"'), std=0.1),
     Case("known-variance", _x(NORMAL), _by("nes-ep", "se", "noise_variance = 0.01")),
-    Case("varies", _x(NORMAL), _by("rkg", "se", 'noise_variance = "varies"'), told=10, repeats=True),
+    Case(
+        "varies", _x(NORMAL), _by("rkg", "se", 'noise_variance = "varies"'), told=10, repeats=True
+    ),
     Case(
         "scatter",
         _x(NORMAL),
@@ -350,7 +354,9 @@ WAYS = [
     Case("allowed", _xy(NORMAL), _by("rkg", "se", 'allowed = ["x + y <= 2"]')),
     Case("possible", _x(NORMAL), _by("rkg", "se", "possible = [0, inf]")),
     Case("paper-prior", _x(NORMAL), _by("nes-ep", "se", 'prior = "paper"')),
-    Case("conditional", _xy(NORMAL) | {"branch": "choices = [true, false]"}, _by(), conditional=True),
+    Case(
+        "conditional", _xy(NORMAL) | {"branch": "choices = [true, false]"}, _by(), conditional=True
+    ),
     Case(
         "conditional-ei",
         _xy(UNIFORM) | {"branch": "choices = [true, false]"},
