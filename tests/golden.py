@@ -2,13 +2,13 @@
 
     python tests/golden.py REVISION [--with REVISION] [--quick] [--case NAME] [--workers N]
 
-Checks REVISION out beside the working tree, plays the same cases with both on this machine, each in
-processes of its own, and prints the figures that differ. Nothing is stored, so that other processors
-round as they like. All answers are from the same told history, and not from runs, in which the last
-digit grows. Exit code 1: something moved; 2: a revision cannot be played.
+Checks REVISION out beside the working tree, plays the same cases with both on this machine, in
+processes of their own, and prints the figures that differ. Nothing is stored, so that other
+processors round as they like. All answers are from the same told history, and not from runs, in
+which the last digit grows. Exit code 1: something moved; 2: a revision cannot be played.
 
-The cases are in `support/golden_cases.py`; what they ask of a revision in `support/golden_names.py`;
-what counts as equal in `support/golden_compare.py`.
+The cases are in `support/golden_cases.py`; what they ask of a revision in
+`support/golden_names.py`; what counts as equal in `support/golden_compare.py`.
 """
 
 import argparse

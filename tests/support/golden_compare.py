@@ -45,6 +45,9 @@ class Compared:
 def compared(old: Mapping[str, Any], new: Mapping[str, Any], case: Any) -> Compared:
     """Compare all figures of a case, which knows its `spread` and the `widths` of its ranges."""
     found = Compared()
+    refused = old.get("given", {}).get("refused")
+    if refused is not None and refused == new.get("given", {}).get("refused"):
+        found.aside.append(f"both refuse it: {refused}")
     _compare_designs(found, old.get("designs", {}), new.get("designs", {}), case)
     parts = [("given", GIVEN)]
     elsewhere = [name for name in ("recommend", "nominal") if f"{name}: {TIE}" in found.aside]

@@ -86,30 +86,22 @@ def in_optuna(case: Case, path: Path) -> dict[str, tuple[dict[str, Any], Any, fl
     read = public("meseta.study.toml.file:read_study")(path)
     sampler = public("meseta.integrations.optuna:RobustSampler")(settings=read.settings())
     study = optuna.create_study(direction=read.direction, sampler=sampler)
-    ranges = {
-        n: (t["low"], t["high"]) for n, t in case.contents["parameters"].items() if "low" in t
-    }
-    kinds: dict[str, Any] = {
-        n: optuna.distributions.FloatDistribution(*r) for n, r in ranges.items()
-    }
-    kinds["branch"] = optuna.distributions.CategoricalDistribution([True, False])
+    tables = case.contents["parameters"].items()
+    ranges = {name: (t["low"], t["high"]) for name, t in tables if "low" in t}
+    number, choice = optuna.distributions.FloatDistribution, [True, False]
+    kinds: dict[str, Any] = {name: number(*ends) for name, ends in ranges.items()}
+    kinds["branch"] = optuna.distributions.CategoricalDistribution(choice)
     for row in case.history:
         params = {n: v for n, v in row["params"].items() if n != "y" or row["params"]["branch"]}
         had = {name: kinds[name] for name in params}
         study.add_trial(optuna.create_trial(params=params, distributions=had, value=row["value"]))
     asked = study.ask()
     params = {"x": asked.suggest_float("x", *ranges["x"])}
-    params["branch"] = asked.suggest_categorical("branch", [True, False])
+    params["branch"] = asked.suggest_categorical("branch", choice)
     noise = {"x": read.noise()["x"]}
     best = public("meseta.integrations.optuna:recommend")(study, noise=noise)
-    return {
-        "ask 1": (params, {}, None),
-        "recommend": (
-            best.params,
-            {"mean": best.mean, "std": best.std, "notes": best.notes},
-            best.mean,
-        ),
-    }
+    about = {"mean": best.mean, "std": best.std, "notes": best.notes}
+    return {"ask 1": (params, {}, None), "recommend": (best.params, about, best.mean)}
 
 
 def command(words: Sequence[str]) -> tuple[int, str]:

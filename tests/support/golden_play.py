@@ -119,7 +119,7 @@ def _printed(case: Case, databases: Path, make: bool) -> dict[str, Any]:
     for command in ("tolerances", "window"):
         printed[command] = _json(command, FILE, "--json")
     plan = printed["confirm -n"] = _json("confirm", FILE, "-n", "3", "--json")
-    printed["tell of runs"] = _told(case, plan["runs"])
+    printed["tell of runs"] = _told(case, plan if isinstance(plan, str) else plan["runs"])
     printed["confirm"] = _json("confirm", FILE, "--json")
     printed["tell"] = _told(case, printed["ask"][:1])
     printed["status at the end"] = _json("status", FILE, "--json")
@@ -144,8 +144,10 @@ def _write_history(case: Case) -> None:
         writer.writerows(rows)
 
 
-def _told(case: Case, planned: list[dict[str, Any]]) -> list[Any]:
-    """The results of planned trials, told."""
+def _told(case: Case, planned: Any) -> Any:
+    """The results of planned trials, told; if there is no plan, what came in its place."""
+    if isinstance(planned, str):
+        return planned
     answers = []
     for each in planned:
         value = case.value(each["params"])
