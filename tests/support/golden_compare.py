@@ -171,14 +171,17 @@ def _same_text(old: str, new: str) -> bool:
     if NUMBER.sub("#", old) != NUMBER.sub("#", new):
         return False
     pairs = zip(NUMBER.findall(old), NUMBER.findall(new), strict=True)
-    return all(abs(float(b) - float(a)) <= 1.001 * max(_unit(a), _unit(b)) for a, b in pairs)
+    return all(abs(float(b) - float(a)) <= 1.001 * _unit(a, b) for a, b in pairs)
 
 
-def _unit(number: str) -> float:
-    """What the last digit of a number stands for; nothing of a whole one."""
-    digits, _, power = number.partition("e")
-    _, point, decimals = digits.partition(".")
-    return 10.0 ** (int(power or 0) - len(decimals)) if point or power else 0.0
+def _unit(*numbers: str) -> float:
+    """What the last digit of numbers stands for, 0 being left out; nothing of whole ones."""
+    units = []
+    for number in numbers:
+        digits, _, power = number.partition("e")
+        _, point, decimals = digits.partition(".")
+        units += [10.0 ** (int(power or 0) - len(decimals))] if point or power else []
+    return min(units, default=0.0)
 
 
 def _add(found: Compared, figure: str, old: Any, new: Any) -> None:
