@@ -6,12 +6,13 @@ expressions of public names. Nothing here imports the library.
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 STEPS = (0.618034, 0.754878, 0.56984)  # of a sequence that fills the box, by parameter
+NEAR_END = 0.03  # share of a range
 DIGITS = 6  # of told designs and values
 
 
@@ -51,10 +52,16 @@ class Case:
 
     def design(self, number: int) -> dict[str, Any]:
         """Design `number` of a sequence that is the same for every revision."""
-        made = {}
-        for step, (name, table) in zip(STEPS, self.contents["parameters"].items(), strict=False):
-            made[name] = _value(table, math.modf(0.5 + (number + 1) * step)[0])
-        return made
+        return self._at([math.modf(0.5 + (number + 1) * step)[0] for step in STEPS])
+
+    @property
+    def given(self) -> list[dict[str, Any]]:
+        """The designs that are asked about: one close to the end of the ranges, two within."""
+        return [self._at([NEAR_END] * len(STEPS)), self.design(20), self.design(22)]
+
+    def _at(self, shares: Sequence[float]) -> dict[str, Any]:
+        tables = self.contents["parameters"].items()
+        return {name: _value(t, share) for share, (name, t) in zip(shares, tables, strict=False)}
 
     def value(self, params: Mapping[str, Any], again: int = 0) -> float | dict[str, float]:
         """What an experiment gives: a narrow peak, a broad hill, and a slope of all else."""

@@ -7,7 +7,7 @@ from typing import Any
 
 GIVEN = 1e-9  # figures at given designs, relative to the spread of the told values
 SAME_DESIGN = 1e-6  # shares of the range
-EQUALLY_GOOD = 1e-9  # what designs are chosen for
+EQUALLY_GOOD = 1e-9  # values of acquisition functions
 FOUND = 1e-5  # figures at designs that were searched for, which may be apart by SAME_DESIGN
 EFFORT = {"evaluations", "unfinished"}  # how long a search took is no answer
 MISSING = "missing"
@@ -82,7 +82,7 @@ def _compare_designs(
             _compare(found, name, one["figures"], other["figures"], tolerance, case.spread)
             continue
         apart = apart or name.startswith("ask")
-        if _equally_good(one["worth"], other["worth"]):
+        if _equally_good(one["worth"], other["worth"], case.spread):
             found.aside.append(f"{name}: {TIE}")
             continue
         for key in dict.fromkeys((*one["params"], *other["params"])):
@@ -104,8 +104,11 @@ def _same_design(
     )
 
 
-def _equally_good(old: float | None, new: float | None) -> bool:
-    if old is None or new is None:
+def _equally_good(old: Any, new: Any, spread: float) -> bool:
+    """Whether one acquisition value is as high as the other, or one mean with its deviation."""
+    if isinstance(old, list) and isinstance(new, list):
+        return all(_close(*pair, FOUND, spread) for pair in zip(old, new, strict=True))
+    if not (_is_number(old) and _is_number(new)):
         return False
     return abs(old - new) <= EQUALLY_GOOD * max(1.0, abs(old))
 

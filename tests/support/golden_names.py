@@ -16,6 +16,10 @@ from golden_cases import Case
 # "module:name" of today -> what earlier revisions call it, the latest first.
 CHANGED: Mapping[str, tuple[str, ...]] = {}
 
+# What a design is chosen for: a value of the acquisition function, or a mean and its standard
+# deviation, between which a recommendation weighs.
+Worth = float | tuple[float, float] | None
+
 
 def public(name: str) -> Any:
     """What a revision has under that name, or under an earlier one."""
@@ -49,17 +53,18 @@ def _python(case: Case) -> dict[str, Any]:
     return {key: eval(expression, names) for key, expression in case.python.items()}
 
 
-def asked(optimizer: Any) -> tuple[dict[str, Any], Any, float | None]:
+def asked(optimizer: Any) -> tuple[dict[str, Any], Any, Worth]:
     """The next design, what is known of its making, and what the acquisition function is there.
 
-    For a design that is put to the test that is the value that it is expected to have in use; one
-    of a sequence that fills the box has none.
+    Of a design that is put to the test that is its worth in use; of one of a sequence that fills
+    the box nothing is known.
     """
     optimizer.ask()
     trial, info = optimizer.trials[-1], optimizer.info
     about = {"origin": trial.origin}
     if trial.origin == "test":
-        return trial.params, about, optimizer.promise(trial.params).mean
+        promised = optimizer.promise(trial.params)
+        return trial.params, about, (promised.mean, promised.std)
     if info is None or info.acquisition is None or trial.origin != "method":
         return trial.params, about, None
     row = optimizer.space.to_cube(trial.params)
@@ -68,17 +73,16 @@ def asked(optimizer: Any) -> tuple[dict[str, Any], Any, float | None]:
     return trial.params, about, float(info.acquisition.value(row[None])[0])
 
 
-def answers(optimizer: Any) -> dict[str, tuple[Any, float]]:
+def answers(optimizer: Any) -> dict[str, tuple[Any, Worth]]:
     """The designs that are recommended, with what each is chosen for."""
     best, nominal = optimizer.recommend(), optimizer.nominal()
-    of_f = optimizer.method == "ei"
     return {
-        "recommend": (best, best.nominal_mean if of_f else best.mean),
-        "nominal": (nominal, nominal.nominal_mean),
+        "recommend": (best, (best.mean, best.std)),
+        "nominal": (nominal, (nominal.nominal_mean, nominal.nominal_std)),
     }
 
 
-def in_optuna(case: Case, path: Path) -> dict[str, tuple[dict[str, Any], Any, float | None]]:
+def in_optuna(case: Case, path: Path) -> dict[str, tuple[dict[str, Any], Any, Worth]]:
     """The same of an Optuna study with parameters that not all trials have."""
     import optuna
 
@@ -101,7 +105,7 @@ def in_optuna(case: Case, path: Path) -> dict[str, tuple[dict[str, Any], Any, fl
     noise = {"x": read.noise()["x"]}
     best = public("meseta.integrations.optuna:recommend")(study, noise=noise)
     about = {"mean": best.mean, "std": best.std, "notes": best.notes}
-    return {"ask 1": (params, {}, None), "recommend": (best.params, about, best.mean)}
+    return {"ask 1": (params, {}, None), "recommend": (best.params, about, (best.mean, best.std))}
 
 
 def command(words: Sequence[str]) -> tuple[int, str]:

@@ -27,7 +27,6 @@ import golden_names as names
 from golden_cases import CASES, Case
 
 FILE = "study.toml"
-GIVEN = 3  # designs that are asked about
 # What differs from one run to the next: moments, people, processes, marks of a database.
 FLEETING = {"when", "who", "written", "version", "origin", "worker", "begun", "seconds"}
 OPENED = ("status", "recommend", "ask", "report")
@@ -72,9 +71,8 @@ def _figures(case: Case, databases: Path, make: bool) -> dict[str, Any]:
         return {"designs": {name: _design(*each) for name, each in found.items()}}
     given, designs = {}, {}
     optimizer = names.optimizer_of(case, path)
-    for number in range(GIVEN):
-        params = case.design(20 + number)
-        given[f"promise {number + 1}"] = plain(optimizer.promise(params))
+    for number, params in enumerate(case.given, start=1):
+        given[f"promise {number}"] = plain(optimizer.promise(params))
     for name, (answer, worth) in names.answers(optimizer).items():
         designs[name] = _design(answer.params, answer, worth)
     for number in range(case.ask):
@@ -83,10 +81,10 @@ def _figures(case: Case, databases: Path, make: bool) -> dict[str, Any]:
     return made | ({"printed": _printed(case, databases, make)} if case.commands else {})
 
 
-def _design(params: Mapping[str, Any], about: Any, worth: float | None) -> dict[str, Any]:
+def _design(params: Mapping[str, Any], about: Any, worth: names.Worth) -> dict[str, Any]:
     figures = plain(about)
     figures.pop("params", None)
-    return {"params": plain(params), "worth": worth, "figures": figures}
+    return {"params": plain(params), "worth": plain(worth), "figures": figures}
 
 
 def plain(value: Any) -> Any:
