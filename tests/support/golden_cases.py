@@ -180,7 +180,7 @@ def _by(method: str = "rkg", kernel: str = "se", *more: str) -> str:
     return "\n".join((f'method = "{method}"', f'kernel = "{kernel}"', *more))
 
 
-NORMAL, WIDE = 'law = "normal", std = 0.08', 'law = "normal", std = 0.2'
+NORMAL = 'law = "normal", std = 0.08'
 UNIFORM = 'law = "uniform", half_width = 0.1'
 LEARNED = 'law = "learned-normal", std = 0.08, worth = 5'
 STUDENT = 'law = "student-t", df = 4, scale = 0.05'
@@ -380,11 +380,10 @@ COMMANDS = [
         },
         _by("rkg", "se", GOAL, 'value = "force"', 'unit = "N"', "budget = 20"),
         commands=True,
-        quick=True,
     ),
     Case(
         "lab-stress",
-        _xy(UNIFORM, WIDE),
+        _x('law = "normal", std = 0.15'),
         _by("rkg", "se", MIN, 'value = "f"'),
         BAND,
         commands=True,
