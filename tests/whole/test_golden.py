@@ -1,6 +1,7 @@
 """`tests/golden.py`: what it takes for moved, what its cases cover, and a run."""
 
 import re
+import runpy
 import subprocess
 import sys
 from collections import Counter
@@ -215,6 +216,39 @@ def golden(*words):
     return subprocess.run(
         [sys.executable, SCRIPT, *words], capture_output=True, text=True, timeout=600
     )
+
+
+PLAYER = """
+import json, pathlib, sys
+names = [word for word in sys.argv[4:] if word != "--make"]
+with pathlib.Path(sys.argv[2]).open("w") as file:
+    for name in names:
+        if name == "dies":
+            file.close()
+            sys.exit(3)
+        file.write(json.dumps([name, {"given": {"by": sys.argv[1]}}]) + chr(10))
+"""
+
+
+def test_a_case_at_which_a_process_dies_has_its_exit_code_and_the_others_are_played(tmp_path):
+    (tmp_path / "golden_play.py").write_text(PLAYER, encoding="utf-8")
+    script = runpy.run_path(str(SCRIPT))
+    figures = script["figures"]
+    figures.__globals__["SUPPORT"] = tmp_path
+    names = ("one", "dies", "two")
+    found = figures(tmp_path, names, tmp_path / "old", tmp_path, "--make")
+    by = {"given": {"by": str(tmp_path / "src")}}
+    assert found == {"one": by, "dies": {"given": {"exit code": 3}}, "two": by}
+
+
+def test_what_cannot_be_begun_is_said(tmp_path, capsys):
+    (tmp_path / "golden_play.py").write_text("raise SystemExit('no torch')", encoding="utf-8")
+    figures = runpy.run_path(str(SCRIPT))["figures"]
+    figures.__globals__["SUPPORT"] = tmp_path
+    with pytest.raises(SystemExit) as ended:
+        figures(tmp_path, ["one"], tmp_path / "old", tmp_path)
+    assert ended.value.code == 2
+    assert "cannot be played: no torch" in capsys.readouterr().err
 
 
 @pytest.fixture
