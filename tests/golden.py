@@ -53,6 +53,8 @@ def main() -> None:
         new = ROOT
         if words.other is not None:
             new = stack.enter_context(checked_out(words.other, folder / "new"))
+        other = words.other or "the working tree"
+        print(f"{len(names)} cases by {words.revision} and by {other}", file=sys.stderr)
         results = dict(side_by_side(old, new, names, folder, words.workers))
     print("\n".join(summary({name: results[name] for name in names})))
     sys.exit(any(each.moved for each in results.values()))

@@ -1,5 +1,6 @@
 """`tests/golden.py`: what it takes for moved, what its cases cover, and a run."""
 
+import os
 import re
 import runpy
 import subprocess
@@ -212,9 +213,14 @@ def test_a_name_that_has_changed_is_found_by_an_earlier_one(monkeypatch):
     assert golden_names.public("meseta:Optimiser").__name__ == "Optimizer"
 
 
-def golden(*words):
+def golden(*words, folder):
+    """The script, with a place of its own for what is temporary."""
     return subprocess.run(
-        [sys.executable, SCRIPT, *words], capture_output=True, text=True, timeout=600
+        [sys.executable, SCRIPT, *words],
+        env={**os.environ, "TMPDIR": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=600,
     )
 
 
@@ -259,15 +265,17 @@ def history():
         pytest.skip("there is no git history here")
 
 
-def test_a_revision_does_not_differ_from_itself(history):
+def test_a_revision_does_not_differ_from_itself(history, tmp_path):
     names = ("conditional", "empirical-sobol")
-    done = golden("HEAD", "--with", "HEAD", *(w for name in names for w in ("--case", name)))
+    cases = [word for name in names for word in ("--case", name)]
+    done = golden("HEAD", "--with", "HEAD", *cases, folder=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     said = re.fullmatch(r"2 of 2 cases did not move, (\d+) figures were compared\n", done.stdout)
     assert said, done.stdout
     assert int(said[1]) > 50
     left = subprocess.run(["git", "worktree", "list"], cwd=ROOT, capture_output=True, text=True)
-    assert "/old" not in left.stdout
+    assert str(tmp_path) not in left.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -277,7 +285,7 @@ def test_a_revision_does_not_differ_from_itself(history):
         (["HEAD", "--case", "nothing"], "there is no case 'nothing'; there are normal,"),
     ],
 )
-def test_what_cannot_be_played_is_refused(history, words, says):
-    done = golden(*words)
+def test_what_cannot_be_played_is_refused(history, tmp_path, words, says):
+    done = golden(*words, folder=tmp_path)
     assert done.returncode == 2
     assert says in done.stderr
