@@ -48,16 +48,25 @@ def compared(old: Mapping[str, Any], new: Mapping[str, Any], case: Any) -> Compa
     refused = old.get("given", {}).get("refused")
     if refused is not None and refused == new.get("given", {}).get("refused"):
         found.aside.append(f"both refuse it: {refused}")
+    _compare_part(found, "given", old, new, GIVEN, case)
     _compare_designs(found, old.get("designs", {}), new.get("designs", {}), case)
-    parts = [("given", GIVEN)]
     elsewhere = [name for name in ("recommend", "nominal") if f"{name}: {TIE}" in found.aside]
-    if not elsewhere:
-        parts.append(("printed", FOUND))
-    elif "printed" in new:
+    if elsewhere and "printed" in new:
         found.aside.append(f"what commands say, since they also {' and '.join(elsewhere)}")
-    for part, tolerance in parts:
-        _compare(found, part, old.get(part, {}), new.get(part, {}), tolerance, case.spread)
+    elif not elsewhere:
+        _compare_part(found, "printed", old, new, FOUND, case)
     return found
+
+
+def _compare_part(
+    found: Compared,
+    part: str,
+    old: Mapping[str, Any],
+    new: Mapping[str, Any],
+    tolerance: float,
+    case: Any,
+) -> None:
+    _compare(found, part, old.get(part, {}), new.get(part, {}), tolerance, case.spread)
 
 
 TIE = "another design, which is equally good; its figures are not compared"
@@ -77,9 +86,9 @@ def _compare_designs(
         one, other = old[name], new[name]
         found.compared += 1
         if _same_design(one["params"], other["params"], case.widths):
-            tolerance = FOUND
-            _compare(found, f"{name}.worth", one["worth"], other["worth"], tolerance, case.spread)
-            _compare(found, name, one["figures"], other["figures"], tolerance, case.spread)
+            if not isinstance(one["worth"], list):  # which is among the figures
+                _compare(found, f"{name}.worth", one["worth"], other["worth"], FOUND, case.spread)
+            _compare(found, name, one["figures"], other["figures"], FOUND, case.spread)
             continue
         apart = apart or name.startswith("ask")
         if _equally_good(one["worth"], other["worth"], case.spread):
