@@ -65,7 +65,8 @@ def chosen(named: Sequence[str] | None, quick: bool) -> list[str]:
     for name in named or ():
         if name not in CASES:
             stop(f"there is no case {name!r}; there are {', '.join(CASES)}")
-    return list(named or (name for name, case in CASES.items() if case.quick or not quick))
+    wanted = named or [name for name, case in CASES.items() if case.quick or not quick]
+    return list(dict.fromkeys(wanted))
 
 
 @contextmanager
@@ -95,7 +96,7 @@ def stop(says: str) -> NoReturn:
 def side_by_side(
     old: Path, new: Path, names: Sequence[str], folder: Path, workers: int
 ) -> Iterator[tuple[str, Compared]]:
-    """Compare the cases, and print what differs as soon as it is known."""
+    """Compare the cases, and print what differs, by worker."""
     with ThreadPoolExecutor(workers) as pool:
         shares = [names[place::workers] for place in range(workers)]
         folders = [folder / f"share {place}" for place in range(workers)]
