@@ -232,7 +232,7 @@ LAWS = [
         {"x": f"low = 0.5, high = 5, log = true, noise = {{ {FACTOR} }}"},
         _by("uu-ucb", "auto"),
     ),
-    Case("discrete", _x(DISCRETE), _by("unscented-ei")),
+    Case("discrete", _x(DISCRETE), _by("unscented-ei"), quick=True),
     Case("discrete-rejection", _x(DISCRETE), _by("nes-rs", "matern52")),
     Case("empirical", _x(SAMPLE), _by("rkg", "se", MIN)),
     Case("empirical-sobol", _x(SAMPLE), _by("sobol", "matern52")),

@@ -7,7 +7,7 @@ from typing import Any
 
 GIVEN = 1e-9  # figures at given designs, relative to the spread of the told values
 SAME_DESIGN = 1e-6  # shares of the range
-EQUALLY_GOOD = 1e-9  # values of acquisition functions
+EQUALLY_GOOD = 1e-9  # values of what designs are chosen for
 FOUND = 1e-5  # figures at designs that were searched for, which may be apart by SAME_DESIGN
 EFFORT = {"evaluations", "unfinished"}  # how long a search took is no answer
 MISSING = "missing"
@@ -86,12 +86,11 @@ def _compare_designs(
         one, other = old[name], new[name]
         found.compared += 1
         if _same_design(one["params"], other["params"], case.widths):
-            if not isinstance(one["worth"], list):  # which is among the figures
-                _compare(found, f"{name}.worth", one["worth"], other["worth"], FOUND, case.spread)
+            _compare(found, f"{name}.worth", one["worth"], other["worth"], FOUND, case.spread)
             _compare(found, name, one["figures"], other["figures"], FOUND, case.spread)
             continue
         apart = apart or name.startswith("ask")
-        if _equally_good(one["worth"], other["worth"], case.spread):
+        if _equally_good(one["worth"], other["worth"]):
             found.aside.append(f"{name}: {TIE}")
             continue
         for key in dict.fromkeys((*one["params"], *other["params"])):
@@ -113,11 +112,8 @@ def _same_design(
     )
 
 
-def _equally_good(old: Any, new: Any, spread: float) -> bool:
-    """Whether one acquisition value is as high as the other, or one mean with its deviation."""
-    if isinstance(old, list) and isinstance(new, list):
-        return all(_close(*pair, FOUND, spread) for pair in zip(old, new, strict=True))
-    if not (_is_number(old) and _is_number(new)):
+def _equally_good(old: float | None, new: float | None) -> bool:
+    if old is None or new is None:
         return False
     return abs(old - new) <= EQUALLY_GOOD * max(1.0, abs(old))
 

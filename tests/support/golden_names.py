@@ -16,9 +16,7 @@ from golden_cases import Case
 # "module:name" of today -> what earlier revisions call it, the latest first.
 CHANGED: Mapping[str, tuple[str, ...]] = {}
 
-# What a design is chosen for: a value of the acquisition function, or a mean and its standard
-# deviation, between which a recommendation weighs.
-Worth = float | tuple[float, float] | None
+Worth = float | None  # what a design is chosen for: the value of what it is to be the highest of
 
 
 def public(name: str) -> Any:
@@ -56,15 +54,14 @@ def _python(case: Case) -> dict[str, Any]:
 def asked(optimizer: Any) -> tuple[dict[str, Any], Any, Worth]:
     """The next design, what is known of its making, and what the acquisition function is there.
 
-    Of a design that is put to the test that is its worth in use; of one of a sequence that fills
-    the box nothing is known.
+    Of a design that is put to the test that is what recommended designs are chosen for; of one of
+    a sequence that fills the box nothing is known.
     """
     optimizer.ask()
     trial, info = optimizer.trials[-1], optimizer.info
     about = {"origin": trial.origin}
     if trial.origin == "test":
-        promised = optimizer.promise(trial.params)
-        return trial.params, about, (promised.mean, promised.std)
+        return trial.params, about, _bet(optimizer, trial.params)
     if info is None or info.acquisition is None or trial.origin != "method":
         return trial.params, about, None
     row = optimizer.space.to_cube(trial.params)
@@ -77,9 +74,24 @@ def answers(optimizer: Any) -> dict[str, tuple[Any, Worth]]:
     """The designs that are recommended, with what each is chosen for."""
     best, nominal = optimizer.recommend(), optimizer.nominal()
     return {
-        "recommend": (best, (best.mean, best.std)),
-        "nominal": (nominal, (nominal.nominal_mean, nominal.nominal_std)),
+        "recommend": (best, _bet(optimizer, best.params)),
+        "nominal": (nominal, _bet(optimizer, nominal.params, nominal=True)),
     }
+
+
+def _bet(optimizer: Any, params: Mapping[str, Any], nominal: bool = False) -> float:
+    """What a recommended design is chosen for, limits left out."""
+    row = optimizer.environments.to_row(params)
+    mixture, measure = optimizer.fitted.mixture, optimizer.measure_in_model()
+    if nominal:
+        value = public("meseta.optimizer.recommend:nominal_value")(mixture, measure)
+    elif measure is None:
+        believed = public("meseta.optimizer.recommend:belief_of")
+        value = believed(mixture, optimizer.method, optimizer.options)
+    else:
+        measured = public("meseta.optimizer.recommend:mean_of_measure")
+        value = measured(mixture, measure, seed=optimizer.seed)
+    return float(value(row[None])[0])
 
 
 def in_optuna(case: Case, path: Path) -> dict[str, tuple[dict[str, Any], Any, Worth]]:
@@ -105,7 +117,7 @@ def in_optuna(case: Case, path: Path) -> dict[str, tuple[dict[str, Any], Any, Wo
     noise = {"x": read.noise()["x"]}
     best = public("meseta.integrations.optuna:recommend")(study, noise=noise)
     about = {"mean": best.mean, "std": best.std, "notes": best.notes}
-    return {"ask 1": (params, {}, None), "recommend": (best.params, about, (best.mean, best.std))}
+    return {"ask 1": (params, {}, None), "recommend": (best.params, about, None)}
 
 
 def command(words: Sequence[str]) -> tuple[int, str]:

@@ -84,7 +84,7 @@ def _figures(case: Case, databases: Path, make: bool) -> dict[str, Any]:
 def _design(params: Mapping[str, Any], about: Any, worth: names.Worth) -> dict[str, Any]:
     figures = plain(about)
     figures.pop("params", None)
-    return {"params": plain(params), "worth": plain(worth), "figures": figures}
+    return {"params": plain(params), "worth": worth, "figures": figures}
 
 
 def plain(value: Any) -> Any:

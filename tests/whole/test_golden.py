@@ -125,13 +125,6 @@ def test_a_design_elsewhere_has_moved_unless_it_is_equally_good():
     assert [each.figure for each in found.moved] == ["ask 1.x", "ask 1.worth"]
 
 
-def test_recommended_designs_are_equally_good_by_mean_and_deviation():
-    old = {"designs": {"recommend": design(0.3, worth=[0.9, 0.1])}}
-    same, surer = ({"designs": {"recommend": design(1.7, worth=[0.9, s])}} for s in (0.1, 0.09))
-    assert compared(old, same, Asked()).aside == [f"recommend: {TIE}"]
-    assert len(compared(old, surer, Asked()).moved) == 2
-
-
 def test_a_design_that_nothing_is_known_of_is_not_equally_good():
     old, new = ({"designs": {"ask 1": design(x, worth=None)}} for x in (0.3, 0.5))
     assert [each.figure for each in compared(old, new, Asked()).moved] == ["ask 1.x"]
