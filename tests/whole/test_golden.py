@@ -151,7 +151,7 @@ def test_what_commands_say_is_left_out_where_they_recommend_another_design():
 def test_a_refusal_is_a_figure():
     old = {"given": {"refused": "ValueError: no"}}
     found = compared(old, {"given": {"mean": 1.0}, "designs": {"ask 1": design(0.3)}}, Asked())
-    assert [each.figure for each in found.moved] == ["ask 1", "given.refused", "given.mean"]
+    assert [each.figure for each in found.moved] == ["given.refused", "given.mean", "ask 1"]
 
 
 def test_a_case_that_both_refuse_is_named():
