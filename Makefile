@@ -10,7 +10,7 @@ export PYTHONDONTWRITEBYTECODE =
 # go through all layers, and are quick.
 SHAPES_CHECKED := --jaxtyping-packages=meseta,beartype.beartype tests/optimizer/test_suggest.py tests/gp/test_fit.py tests/gp/test_robust_posterior.py tests/noise/test_rules.py tests/space/test_space.py tests/measures tests/gp/test_limited.py
 
-.PHONY: demo docs test external test-cpus test-cpus-short test-optuna4 bench bench-speed arena-setup package clean
+.PHONY: demo docs test external golden test-cpus test-cpus-short test-optuna4 bench bench-speed arena-setup package clean
 
 demo: .venv/installed
 	rm -rf demo
@@ -34,6 +34,12 @@ test: .venv/installed
 # textbooks. What is missed today is an expected failure, with its figure.
 external: .venv/installed
 	MESETA_EXAMPLES=20 $(BIN)/pytest -q tests/external
+
+# What moved since REVISION: answers to the same cases, side by side, see tests/golden.py. WORDS are its options:
+# make golden REVISION=main WORDS="--quick --workers 2".
+golden: .venv/installed
+	$(if $(REVISION),,$(error name a revision: make golden REVISION=main))
+	$(BIN)/python tests/golden.py $(REVISION) $(WORDS)
 
 # The numerical tests with the code that libraries have for other processors: see tests/processors.py.
 test-cpus: .venv/installed
