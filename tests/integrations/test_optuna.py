@@ -62,11 +62,12 @@ def suggested(study):
 
 
 def test_a_run_finds_the_plateau_and_not_the_needle():
-    study = study_of(RobustSampler(noise=NOISE, seed=1, method="uu-ei", num_initial=6))
+    known = {"noise": NOISE, "noise_variance": 0.0}  # otherwise a single high value may be scatter
+    study = study_of(RobustSampler(**known, seed=1, method="uu-ei", num_initial=6))
     study.enqueue_trial({"x": 0.2})  # where the needle is
     study.optimize(objective, n_trials=12)
     assert study.best_params["x"] == 0.2
-    best = recommend(study, noise=NOISE)
+    best = recommend(study, **known)
     assert best.params["x"] == pytest.approx(0.7, abs=0.03)
     assert best.nominal.params["x"] == pytest.approx(0.2, abs=0.03)
     # E of the plateau at its top: a Gaussian bump of variance 0.15**2 / 2, smoothed by 0.05**2
@@ -595,7 +596,7 @@ def test_other_outcomes_by_an_attribute():
     add(study, {"x": 0.9}, 0.9, user_attrs={OUTCOMES: 3})
     limits = {"stress": meseta.AtMost(60)}
     answer = recommend(study, noise=NOISE, constraints=limits)
-    assert answer.params["x"] == pytest.approx(LIMIT, abs=0.02)
+    assert LIMIT - 0.07 < answer.params["x"] < LIMIT + 0.01  # by five values of it
     assert any("'stress' must be a number, got 'high'" in note for note in answer.notes)
     assert any("must be a dict, got 3" in note for note in answer.notes)
 

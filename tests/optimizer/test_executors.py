@@ -160,9 +160,9 @@ def test_work_is_handed_out_before_a_recommendation_is_made(monkeypatch):
     recommend = meseta.Optimizer.recommend
     in_hand = []
 
-    def watched(self):
+    def watched(self, **how):
         in_hand.append(sum(trial.state == "pending" for trial in self.trials))
-        return recommend(self)
+        return recommend(self, **how)
 
     monkeypatch.setattr(meseta.Optimizer, "recommend", watched)
     with Threads(1) as pool:

@@ -55,7 +55,7 @@ def test_the_result_says_what_came_out():
 
 def test_a_design_close_by_is_not_taken_for_the_design_itself():
     optimizer = meseta.Optimizer({"x": (0.0, 1.0)}, noise=meseta.Normal(0.05), verify=0)
-    for x in (0.0, 0.2, 0.35, 0.65, 0.8, 1.0):
+    for x in (0.0, 0.1, 0.2, 0.35, 0.42, 0.58, 0.65, 0.8, 0.9, 1.0):
         optimizer.tell({"x": x}, -((x - 0.5) ** 2))
     best = optimizer.recommend().params["x"]
     optimizer.tell({"x": best + 0.01}, -((best + 0.01 - 0.5) ** 2))

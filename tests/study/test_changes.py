@@ -120,7 +120,7 @@ def test_a_change_that_all_trials_bear_is_taken_over(lab, change):
         typed("tell", "lab.toml", each["trial"], "1.25")
     best = json.loads(typed("recommend", "lab.toml", "--json").stdout)["recommendation"]
     assert set(best["robust"]["params"]) == set(read_study("lab.toml").parameters)
-    assert not best["notes"]
+    assert not [note for note in best["notes"] if "repeat two or three" not in note]
     (lab / "all.csv").write_text(typed("status", "lab.toml", "--csv").stdout)
     assert "6 rows had been there already" in typed("import", "lab.toml", "all.csv").stderr
     typed("withdraw", "lab.toml", 0, "--why", "x")

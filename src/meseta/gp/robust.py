@@ -156,14 +156,18 @@ def joint_posterior(
     law: NoiseLaw,
     box: Float[Tensor, "2 d"],
     gauge: Callable[[], float] | None = None,
+    *,
+    check: bool = True,
 ) -> JointPosterior:
     """The posterior of f and g given the data of a surrogate, all in its units.
 
-    `gauge` is the variance of what is no scatter in use, see `Coming`.
+    `gauge` is the variance of what is no scatter in use, see `Coming`. With `check` it warns where
+    averages over the noise are not exact enough.
     """
     corners = torch.cat([surrogate.X, box])
     kernel = smooth(surrogate.kernel, law, torch.stack([corners.amin(0), corners.amax(0)]))
-    _check_error(kernel.error, law)
+    if check:
+        check_error(kernel.error, law)
     unseen = surrogate.unseen
     acting = unseen.noise if unseen is not None and surrogate.new_unseen else None
     coming = Coming(surrogate.new_noise_variance, surrogate.log_noise_variance, acting, gauge)
@@ -200,9 +204,9 @@ def _with_scatter(
     return posterior
 
 
-def _check_error(error: float, noise: NoiseLaw) -> None:
+def check_error(error: float, noise: NoiseLaw, noticeable: float = NOTICEABLE) -> None:
     """Averages over the noise that are not exact are reported, or refused."""
-    if error <= NOTICEABLE:
+    if error <= noticeable:
         return
     problem = (
         f"averages over the noise {shown(noise)} have an error of about {error:.1g} of the prior "

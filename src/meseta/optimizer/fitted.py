@@ -8,11 +8,15 @@ from functools import cached_property, partial
 from meseta.gp.fit import Fit, FitInfo, Weighted
 from meseta.gp.joint import JointPosterior
 from meseta.gp.mixture import Mixture
-from meseta.gp.robust import RobustPosterior, joint_posterior
+from meseta.gp.robust import RobustPosterior, check_error, joint_posterior
 from meseta.gp.surrogate import Surrogate, Units
 from meseta.noise import NoiseLaw, in_units
 from meseta.optimizer.precision import Part
 from meseta.space.space import Space
+
+# Of the prior standard deviation: the error of averages over the noise that what is promised may
+# have on average over draws of the hyper-parameters, some of which have short lengthscales.
+NOTICEABLE = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +67,17 @@ class Fitted:
         return Mixture(parts, self.fit.weights, partial(self._promised, law))
 
     def _promised(self, law: NoiseLaw) -> Mixture:
-        return Mixture(self._given(self.drawn.surrogates, law), self.drawn.weights)
+        parts, weights = self._given(self.drawn.surrogates, law, check=False), self.drawn.weights
+        errors = zip(weights, parts, strict=True)
+        check_error(sum(weight * part.kernel.error for weight, part in errors), law, NOTICEABLE)
+        return Mixture(parts, weights)
 
-    def _given(self, surrogates: Iterable[Surrogate], law: NoiseLaw) -> tuple[JointPosterior, ...]:
+    def _given(
+        self, surrogates: Iterable[Surrogate], law: NoiseLaw, check: bool = True
+    ) -> tuple[JointPosterior, ...]:
         inside, box = in_cube(law, self.space), self.space.experiments.bounds
-        return tuple(joint_posterior(each, inside, box, self.gauge) for each in surrogates)
+        given = partial(joint_posterior, law=inside, box=box, gauge=self.gauge, check=check)
+        return tuple(given(each) for each in surrogates)
 
     @cached_property
     def drawn(self) -> Weighted:
