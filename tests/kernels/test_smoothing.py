@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from examples import examples, thorough
-from meseta.gp.robust import _check_error
+from meseta.gp.robust import check_error
 from meseta.kernels import StationaryKernel, smooth
 from meseta.kernels.nodes import compressed
 from meseta.kernels.smoothed import NOTICEABLE
@@ -393,8 +393,8 @@ def test_a_truncated_range_without_noise_inside_is_refused():
 
 def test_an_error_that_matters_is_told_and_a_large_one_refused():
     law = Normal(0.1)
-    _check_error(NOTICEABLE, law)
+    check_error(NOTICEABLE, law)
     with pytest.warns(RuntimeWarning, match="error of about 0.001 of the prior"):
-        _check_error(1e-3, law)
+        check_error(1e-3, law)
     with pytest.raises(ValueError, match=r"error of about 0\.3 .*Empirical\(samples\)"):
-        _check_error(0.3, law)
+        check_error(0.3, law)

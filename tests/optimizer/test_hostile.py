@@ -228,7 +228,7 @@ def test_whatever_is_corrected_or_withdrawn_is_stored_as_meant_or_refused(
     attempt(optimizer, lambda: optimizer.comment(number, why))
 
 
-@examples(20)
+@examples(8)
 @given(results=st.lists(outcomes, min_size=6, max_size=6), said=said)
 def test_whatever_f_returns_is_a_value_or_a_failure_with_a_reason(results, said):
     left = iter(results)

@@ -220,7 +220,7 @@ def test_a_fit_has_one_posterior_for_the_method_the_recommendation_and_the_repor
     made = []
     real = meseta.optimizer.fitted.joint_posterior
     monkeypatch.setattr(
-        meseta.optimizer.fitted, "joint_posterior", lambda *a: made.append(a) or real(*a)
+        meseta.optimizer.fitted, "joint_posterior", lambda *a, **k: made.append(a) or real(*a, **k)
     )
     optimizer = told([0.0, 1.0, 0.5])
     optimizer.recommend(quick=True)

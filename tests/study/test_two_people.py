@@ -37,7 +37,7 @@ from meseta.study.toml.file import read_study
 from meseta.study.workers import work
 from postgresql import server
 
-PAIRS = int(ASKED_FOR or 4)
+PAIRS = int(ASKED_FOR or 2)
 STUDY = """
 [study]
 name = "{name}"

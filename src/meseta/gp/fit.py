@@ -63,7 +63,7 @@ STEP = 1e-3  # for the curvature of the log posterior, in logs of hyper-paramete
 # Draws of the hyper-parameters, of all kernels together: as many as WORK / n, since many values
 # know them well. They come from a Gaussian so much wider than the curvature at the mode, and count
 # by the log posterior, none for more than some of them.
-WORK, FEWEST_DRAWN, MOST_DRAWN = 1500, 8, 48
+WORK, FEWEST_DRAWN, MOST_DRAWN = 1200, 8, 24
 WIDER, MOST_WEIGHT, LEAST_SHARE = 1.2, 4.0, 1e-2
 APART = 0.5  # of the logs of hyper-parameters: ends of climbs that are two hills
 EDGE = 1e-9  # of the unit cube: no score is infinite
